@@ -1,0 +1,74 @@
+package proctable
+
+import (
+	"crypto/rand"
+	"os"
+	"strings"
+)
+
+// TokenVar is the environment variable by which a process is recognised as
+// ours after it left its group, its session and its parent. Its value is a
+// comma-separated list: a host that is itself a server keeps the tokens of
+// the hosts above it and appends its own.
+const TokenVar = "STDIOGUARD_TOKEN"
+
+// NewToken returns a random token.
+func NewToken() string { return rand.Text() }
+
+// WithToken returns env with token appended to its token list. The list of
+// this process's own environment is kept even where env does not have it: an
+// outer host must find what an inner host started.
+func WithToken(env []string, token string) []string {
+	list := os.Getenv(TokenVar)
+	out := make([]string, 0, len(env)+1)
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, TokenVar+"="); ok {
+			list = v
+			continue
+		}
+		out = append(out, kv)
+	}
+	if list != "" {
+		list += ","
+	}
+	return append(out, TokenVar+"="+list+token)
+}
+
+// Carries tells whether a process has a token in its environment.
+type Carries int
+
+// The answers of [Carrier]. Unsure is the answer for a process whose
+// environment is empty: it may be inside execve, where the old environment is
+// gone and the new one not yet in place, so a caller that must know asks again.
+const (
+	No Carries = iota
+	Yes
+	Unsure
+)
+
+// Carrier reports whether process p has token in its environment. The
+// environment is the one given at execve. A process of another user, or one
+// that has wiped its environment, answers No.
+func Carrier(p Process, token string) Carries {
+	if p.kernel || !p.Alive() {
+		return No
+	}
+	return carrier(p.PID, token)
+}
+
+// carriedIn looks for token in a NUL-separated environment.
+func carriedIn(environ, token string) Carries {
+	if strings.Trim(environ, "\x00") == "" {
+		return Unsure
+	}
+	for kv := range strings.SplitSeq(environ, "\x00") {
+		if list, ok := strings.CutPrefix(kv, TokenVar+"="); ok {
+			for t := range strings.SplitSeq(list, ",") {
+				if t == token {
+					return Yes
+				}
+			}
+		}
+	}
+	return No
+}

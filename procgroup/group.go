@@ -1,0 +1,305 @@
+package procgroup
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/stdioguard/stdioguard/internal/proctable"
+)
+
+// A Group is a running command and everything it started. All methods may be
+// called at any time, any number of times and from any number of goroutines.
+type Group struct {
+	cmd       *exec.Cmd
+	tree      tree
+	grace     time.Duration
+	leftovers Leftovers
+
+	termOnce, killOnce sync.Once
+	term, kill         chan struct{} // closed to ask the owner for TERM, for KILL
+
+	// pinned guards against a signal to a number that was given away: it is
+	// held for reading while a signal is sent and for writing around the reap.
+	pinned sync.RWMutex
+	reaped bool
+
+	done       chan struct{} // closed last; the fields below are set before
+	waitErr    error
+	stopErr    error
+	closePipes func() // what cmd.Wait still has to do for users of StdoutPipe
+}
+
+// Pid returns the process id of the leader. On Unix it is also the number of
+// its process group. It says nothing about whether the leader still runs.
+func (g *Group) Pid() int { return g.cmd.Process.Pid }
+
+// Done returns a channel that is closed when the tree is gone and its leader
+// reaped, or when it was given up: [Group.Stop] then tells the survivors.
+func (g *Group) Done() <-chan struct{} { return g.done }
+
+// Signal sends sig to every member of the group at once: on Unix to the process
+// group of the leader. A tree that is gone already is no error. On Windows only
+// os.Kill exists; other signals give an error that wraps errors.ErrUnsupported.
+func (g *Group) Signal(sig os.Signal) error {
+	g.pinned.RLock()
+	defer g.pinned.RUnlock()
+	if g.reaped {
+		return nil
+	}
+	return g.tree.signal(sig, nil)
+}
+
+// Stop ends the tree politely: SIGTERM to the group, up to [Config.Grace] for
+// all of it to end, SIGKILL to the whole tree. It returns as soon as the tree is
+// verified gone. When ctx ends, the rest of the grace is skipped.
+//
+// It returns nil whenever the tree is gone, however it went, and a
+// [*SurvivorsError] about 5 s after SIGKILL otherwise. On Windows there is no
+// SIGTERM: the tree is terminated at once.
+func (g *Group) Stop(ctx context.Context) error {
+	g.termOnce.Do(func() { close(g.term) })
+	select {
+	case <-g.done:
+		return g.stopErr
+	case <-ctx.Done():
+		return g.Kill()
+	}
+}
+
+// Kill sends SIGKILL to the whole tree (on Windows it terminates the job) and
+// returns when it is verified gone, or after about 5 s with a
+// [*SurvivorsError].
+func (g *Group) Kill() error {
+	g.killOnce.Do(func() { close(g.kill) })
+	<-g.done
+	return g.stopErr
+}
+
+// Wait blocks until the tree is gone and returns the leader's result as
+// exec.Cmd.Wait would: nil for exit status 0, *exec.ExitError for another one,
+// or the error of copying to or from Stdin, Stdout or Stderr. It is
+// [ErrStatusUnknown] where somebody else has collected the status. Wait does not
+// end anything: to stop the tree is up to Stop, Kill or the lifetime context.
+//
+// As with exec.Cmd.Wait, do not call it before all reads from a pipe made by
+// StdoutPipe or StderrPipe are done. An error of copying is not reported where
+// such a pipe is in use.
+func (g *Group) Wait() error {
+	<-g.done
+	g.closePipes()
+	return g.waitErr
+}
+
+// Members lists the live processes of the tree, those that left the group
+// included as far as they can be found. It is empty once the tree is gone.
+func (g *Group) Members() ([]Process, error) {
+	g.pinned.RLock()
+	defer g.pinned.RUnlock()
+	if g.reaped {
+		return nil, nil
+	}
+	alive, err := g.tree.alive()
+	return describe(alive), err
+}
+
+// describe adds what only a reader wants to know.
+func describe(rows []proctable.Process) []Process {
+	var members []Process
+	for _, p := range rows {
+		members = append(members, Process{
+			PID: p.PID, PPID: p.PPID, PGID: p.PGID,
+			State: string(p.State),
+			Start: p.Started(),
+			Argv:  proctable.Argv(p.PID),
+		})
+	}
+	return members
+}
+
+// cancel is what exec.Cmd calls when the context of exec.CommandContext ends.
+func (g *Group) cancel() error {
+	select {
+	case <-g.done:
+		return os.ErrProcessDone
+	default:
+		g.killOnce.Do(func() { close(g.kill) })
+		return nil
+	}
+}
+
+// own is the one goroutine that owns the tree.
+func (g *Group) own(ctx context.Context) {
+	defer close(g.done)
+	if !g.await(ctx) {
+		g.stopErr = g.sweep()
+	}
+	g.reap()
+}
+
+// await returns true when the tree is gone by itself or by SIGTERM, false as
+// soon as it is to be killed.
+func (g *Group) await(ctx context.Context) bool {
+	var (
+		exited = g.tree.exited()
+		term   = g.term
+		grace  <-chan time.Time // runs from TERM on
+		poll   <-chan time.Time // runs from the leader's exit on
+		check  verifier
+	)
+	begin := func(d time.Duration, strays []proctable.Process) bool {
+		// A TERM that cannot be sent is a rung left out, not a failure.
+		if err := g.tree.signal(syscall.SIGTERM, strays); errors.Is(err, errors.ErrUnsupported) {
+			return false
+		}
+		g.tree.signal(sigCont, strays) // a stopped process takes no TERM; no error matters
+		grace = time.After(d)
+		return true
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-g.kill:
+			return false
+		case <-grace:
+			return false
+		case <-term:
+			term = nil
+			if grace != nil {
+				continue // the leader has ended, and its leftovers were told
+			}
+			escapees, _ := g.tree.alive() // those that a group signal does not reach
+			if !begin(g.grace, escapees) {
+				return false
+			}
+		case <-exited:
+			if g.leftovers == Keep {
+				return true
+			}
+			exited, poll = nil, time.After(0)
+		case <-poll:
+			if alive, err := g.tree.alive(); check.gone(alive, err) {
+				return true
+			} else if (len(alive) > 0 || err != nil) && grace == nil && !begin(min(g.grace, sweepGrace), alive) {
+				return false
+			}
+			poll = time.After(check.step())
+		}
+	}
+}
+
+// sweep kills until nobody is alive, or until killBound is over.
+func (g *Group) sweep() error {
+	var (
+		alive    []proctable.Process
+		check    verifier
+		exited   = g.tree.exited()
+		deadline = time.Now().Add(killBound)
+	)
+	for {
+		killErr := g.tree.signal(os.Kill, alive)
+		var err error
+		if alive, err = g.tree.alive(); check.gone(alive, err) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return &SurvivorsError{Processes: describe(alive), Err: errors.Join(err, killErr)}
+		}
+		select {
+		case <-exited: // the usual next event, and no reason to sleep through it
+			exited = nil
+		case <-time.After(check.step()):
+		}
+	}
+}
+
+// A verifier decides when "nobody alive" may be believed: after two looks in a
+// row. A single one can fall between the birth of a child and the death of the
+// parent it was listed under.
+type verifier struct {
+	clean int
+	wait  time.Duration
+}
+
+func (v *verifier) gone(alive []proctable.Process, err error) bool {
+	if len(alive) > 0 || err != nil {
+		v.clean = 0
+		return false
+	}
+	v.clean++
+	return v.clean == 2
+}
+
+// step grows from 1 ms to 32 ms: quick where all goes well, and no load on the
+// machine where a tree takes its time.
+func (v *verifier) step() time.Duration {
+	if v.clean > 0 {
+		return 0
+	}
+	v.wait = min(max(2*v.wait, time.Millisecond), 32*time.Millisecond)
+	return v.wait
+}
+
+// reap collects the leader's status and lets its number go. A leader that could
+// not be killed is reaped whenever it ends, so that not even a zombie stays.
+func (g *Group) reap() {
+	select {
+	case <-g.tree.exited():
+		g.waitErr, g.closePipes = g.collect()
+	default:
+		g.waitErr, g.closePipes = g.stopErr, func() {}
+		go func() {
+			<-g.tree.exited()
+			g.collect()
+		}()
+	}
+}
+
+// collect returns the leader's result and what is left of cmd.Wait's work.
+func (g *Group) collect() (result error, closePipes func()) {
+	g.pinned.Lock()
+	defer g.pinned.Unlock()
+	g.reaped = true
+	defer g.tree.release()
+
+	closePipes = func() {}
+	if pipeInUse(g.cmd.Stdout) || pipeInUse(g.cmd.Stderr) {
+		// cmd.Wait would close the read end under the reader's hands: reap now,
+		// leave the rest of cmd.Wait to the caller of Wait.
+		state, err := g.cmd.Process.Wait()
+		if result = err; err == nil && !state.Success() {
+			result = &exec.ExitError{ProcessState: state}
+		}
+		closePipes = sync.OnceFunc(func() {
+			g.cmd.Wait() // its error only says that the process was waited for
+			g.cmd.ProcessState = state
+		})
+	} else {
+		result = g.cmd.Wait()
+	}
+	if errors.Is(result, syscall.ECHILD) {
+		result = ErrStatusUnknown
+	}
+	return result, closePipes
+}
+
+// pipeInUse reports whether w is the child's end of a pipe made by
+// exec.Cmd.StdoutPipe or StderrPipe: the only *os.File there that Cmd.Start
+// closes.
+func pipeInUse(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || f == nil {
+		return false
+	}
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	return errors.Is(conn.Control(func(uintptr) {}), os.ErrClosed)
+}

@@ -1,0 +1,220 @@
+// Package procgroup starts a command so that its whole process tree can be
+// stopped, waited for and proven gone. It knows processes only: no JSON, no
+// MCP. Package stdio builds a transport on it; any program that starts
+// helpers can use it alone.
+//
+// # Who owns what
+//
+//	exec.Cmd --Start--> Group --one goroutine--> tree
+//	                      ^                        |  exited: the leader ended, not yet reaped
+//	   Stop, Kill, ctx ---+                        |  alive:  who is left
+//	                                               v  kill:   KILL to all of them
+//	                                             the OS
+//
+// From Start on the command belongs to the [Group]: one goroutine of the group
+// owns the tree from the moment it has a PID until it is verified gone, and it
+// alone reaps. Everybody else asks it, by closing a channel. The order is
+// always the same, because each step makes the next one safe:
+//
+//  1. watch: the leader's exit is noticed without reaping it, so its PID, which
+//     is also the number of the group, cannot be given to a stranger;
+//  2. sweep: what is left of the tree is ended and the table of processes is
+//     read until nobody is alive in it;
+//  3. reap: only now the leader's status is collected and the number let go.
+//
+// # Limits
+//
+// Without a process between host and server, a host that is killed by SIGKILL
+// leaves its servers running on Unix. A process that left the group, the session
+// and its parent is found by its environment on Linux; where it wiped that too,
+// and on macOS and FreeBSD, it gets away.
+package procgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/stdioguard/stdioguard/internal/proctable"
+)
+
+// ErrStatusUnknown is returned by [Group.Wait] when the exit status of the
+// leader was taken by somebody else: another wait4 in this process, or SIGCHLD
+// set to be ignored. The tree is gone all the same.
+var ErrStatusUnknown = errors.New("exit status unknown: it was collected elsewhere in this process")
+
+// Leftovers says what happens to processes that the leader leaves behind when
+// it ends by itself, or when asked to by Stop.
+type Leftovers int
+
+const (
+	// Sweep ends them: SIGTERM, a moment of at most a quarter of a second
+	// (the rest of the grace period where Stop has begun one), SIGKILL.
+	Sweep Leftovers = iota
+	// Keep leaves them running, and the group is done as soon as its leader
+	// is. Kill and the end of the lifetime context still end all of them
+	// while the leader runs.
+	Keep
+)
+
+// Config says how a command is started and stopped. The zero value holds the
+// documented defaults and is ready to use. A Config may be used for any number
+// of commands, at once.
+type Config struct {
+	// Grace is how long [Group.Stop] waits between SIGTERM and SIGKILL.
+	// Zero means 2 s. Negative values are refused by Start.
+	Grace time.Duration
+
+	// KeepTerminal leaves the command in the host's session, in a process group
+	// of its own: it can then open /dev/tty. By default it gets a session of
+	// its own and no terminal. Without effect on Windows.
+	KeepTerminal bool
+
+	// Leftovers says what happens to the processes that a polite exit leaves
+	// behind.
+	Leftovers Leftovers
+
+	// wrap lets a test run with a part of the protection off. Nil otherwise.
+	wrap func(*exec.Cmd, tree) tree
+}
+
+const (
+	defaultGrace = 2 * time.Second
+
+	// sweepGrace is what leftovers of a leader that ended by itself get between
+	// TERM and KILL: nobody waits for their work any more.
+	sweepGrace = 250 * time.Millisecond
+
+	// killBound is how long a tree may take to vanish after KILL until its
+	// survivors are reported. A process leaves uninterruptible sleep (NFS, a
+	// dying disk) in its own time or never.
+	killBound = 5 * time.Second
+)
+
+// Start starts cmd with the default [Config]. See [Config.Start].
+func Start(ctx context.Context, cmd *exec.Cmd) (*Group, error) {
+	return Config{}.Start(ctx, cmd)
+}
+
+// Start starts cmd as the leader of a process tree of its own and returns the
+// [Group] that owns it. It blocks for as long as exec.Cmd.Start does.
+//
+// ctx is the lifetime of the tree: when it ends, the tree is killed without
+// grace. The same holds for a context given to exec.CommandContext, whose
+// Cancel function is replaced.
+//
+// cmd is used as it is given, except that SysProcAttr (a copy), Env
+// (STDIOGUARD_TOKEN is added) and, if zero, WaitDelay are set, and that a bare
+// program name is looked up in the PATH of cmd.Env first. Afterwards the methods of
+// the Group take the place of cmd.Wait. Reading from cmd.StdoutPipe is safe
+// until [Group.Wait] is called.
+//
+// An error is a [*StartError] that names what is at fault, or wraps the error of
+// ctx. Nothing is left running then.
+func (c Config) Start(ctx context.Context, cmd *exec.Cmd) (*Group, error) {
+	if err := c.check(ctx, cmd); err != nil {
+		return nil, err
+	}
+	if err := resolve(cmd); err != nil {
+		return nil, err
+	}
+
+	g := &Group{
+		cmd:       cmd,
+		grace:     c.Grace,
+		leftovers: c.Leftovers,
+		term:      make(chan struct{}),
+		kill:      make(chan struct{}),
+		done:      make(chan struct{}),
+	}
+	if g.grace == 0 {
+		g.grace = defaultGrace
+	}
+	token := proctable.NewToken()
+	cmd.Env = proctable.WithToken(cmd.Environ(), token)
+	if cmd.Cancel != nil {
+		cmd.Cancel = g.cancel
+	}
+	if cmd.WaitDelay == 0 {
+		// Bounds Wait where somebody beyond our reach holds a pipe that
+		// os/exec copies from.
+		cmd.WaitDelay = defaultGrace
+	}
+
+	tree, err := startTree(cmd, c, token)
+	if err != nil {
+		return nil, explain(cmd, err)
+	}
+	if c.wrap != nil {
+		tree = c.wrap(cmd, tree)
+	}
+	g.tree = tree
+	go g.own(ctx)
+	return g, nil
+}
+
+func (c Config) check(ctx context.Context, cmd *exec.Cmd) error {
+	switch {
+	case ctx == nil:
+		return &StartError{What: "context", Err: errNil}
+	case cmd == nil:
+		return &StartError{What: "command", Err: errNil}
+	case cmd.Process != nil:
+		return &StartError{What: "command", Path: cmd.Path, Err: errStarted}
+	case c.Grace < 0:
+		return &StartError{What: "Config.Grace", Path: c.Grace.String(), Err: errNegative}
+	case c.Leftovers != Sweep && c.Leftovers != Keep:
+		return &StartError{What: "Config.Leftovers", Path: fmt.Sprint(int(c.Leftovers)), Err: os.ErrInvalid}
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("procgroup: %s not started: %w", cmd.Path, err)
+	}
+	return nil
+}
+
+// A Process is one live member of a tree.
+type Process struct {
+	PID   int
+	PPID  int
+	PGID  int       // 0 on Windows
+	State string    // "running", "sleeping", "blocked", "stopped"
+	Start time.Time // to the precision of the system; with PID, an identity
+	Argv  []string  // nil where the system does not show it
+}
+
+// SurvivorsError is returned by Stop and Kill when the tree could not be proven
+// gone: it lists who is still alive.
+type SurvivorsError struct {
+	Processes []Process
+
+	// Err is the reason why the table of processes could not be read, or why a
+	// process could not be signalled. May be nil.
+	Err error
+}
+
+func (e *SurvivorsError) Error() string {
+	const most = 8
+	var b strings.Builder
+	fmt.Fprintf(&b, "procgroup: not proven gone %v after KILL", killBound)
+	for i, p := range e.Processes {
+		if i == most {
+			fmt.Fprintf(&b, ", and %d more", len(e.Processes)-most)
+			break
+		}
+		program := ""
+		if len(p.Argv) > 0 {
+			program = fmt.Sprintf(" %q", p.Argv[0]) // never arguments: they may hold secrets
+		}
+		fmt.Fprintf(&b, ", pid %d%s (%s)", p.PID, program, p.State)
+	}
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	return b.String()
+}
+
+func (e *SurvivorsError) Unwrap() error { return e.Err }

@@ -1,0 +1,33 @@
+package procgroup
+
+import (
+	"os"
+
+	"github.com/stdioguard/stdioguard/internal/proctable"
+)
+
+// A tree is one way to own the processes of one command. There is one
+// implementation per kind of system; Group, which owns the tree, neither knows
+// nor asks which.
+//
+// exited, signal and alive are safe for concurrent use. None of them
+// blocks for longer than the system needs to answer.
+type tree interface {
+	// exited is closed when the leader has ended and before it is reaped: its
+	// PID still means it and nobody else.
+	exited() <-chan struct{}
+
+	// signal sends sig to the whole group at once, and one by one to those of the
+	// given strays that are not in the group any more. It does not wait. Nobody
+	// left to receive it is no error. errors.ErrUnsupported: the system has no
+	// such signal.
+	signal(sig os.Signal, strays []proctable.Process) error
+
+	// alive lists the live members of the tree, escapees included as far as the
+	// mechanism can find them. An error means that the list may be incomplete.
+	alive() ([]proctable.Process, error)
+
+	// release gives back what the tree holds of the system. It is called once,
+	// after the last call of any other method.
+	release()
+}

@@ -1,0 +1,20 @@
+package servers
+
+import (
+	"fmt"
+	"os"
+)
+
+func init() { register("hanger", hanger) }
+
+// hanger is ordinary until a tool is called: that call is never answered. It
+// says so on stderr when the call has arrived.
+func hanger([]string) {
+	serve(func(r request) {
+		if r.Method == "tools/call" {
+			fmt.Fprintln(os.Stderr, "hanging")
+			return
+		}
+		polite(r)
+	})
+}
