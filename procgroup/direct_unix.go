@@ -97,7 +97,7 @@ func (d *direct) signal(sig os.Signal, strays []proctable.Process) error {
 		if p.PGID == d.id.PID {
 			continue
 		}
-		if err := signalOne(p.ID(), s); err != nil && !errors.Is(err, proctable.ErrNoProcess) {
+		if err := proctable.Signal(p.ID(), s); err != nil && !errors.Is(err, proctable.ErrNoProcess) {
 			errs = append(errs, fmt.Errorf("procgroup: signal %v to pid %d: %w", s, p.PID, err))
 		}
 	}

@@ -301,5 +301,5 @@ func pipeInUse(w io.Writer) bool {
 	if err != nil {
 		return false
 	}
-	return errors.Is(conn.Control(func(uintptr) {}), os.ErrClosed)
+	return conn.Control(func(uintptr) {}) != nil
 }

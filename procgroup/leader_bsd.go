@@ -3,6 +3,7 @@
 package procgroup
 
 import (
+	"errors"
 	"syscall"
 	"time"
 
@@ -21,17 +22,20 @@ type leader struct {
 // process and leaves it a zombie. It holds a thread and one descriptor until then.
 func watchLeader(pid int) *leader {
 	l := &leader{pid: pid, exited: make(chan struct{})}
-	kq, err := unix.Kqueue()
+	kq, err := newKqueue()
 	go func() {
 		defer close(l.exited)
+		noted := false
 		if err == nil {
-			defer unix.Close(kq)
-			waitNoteExit(kq, pid)
+			noted = waitNoteExit(kq, pid)
+			unix.Close(kq)
 		}
-		// The zombie may appear a moment after the note, and without a kqueue
-		// there is nothing but to look.
+		// The zombie may appear a moment after the note, and without a note there
+		// is nothing but to look. A look that fails tells nothing then: whoever
+		// took it for an end would block in Wait, and hold up every signal.
 		for poll := (verifier{}); ; time.Sleep(poll.step()) {
-			if p, err := proctable.Lookup(pid); err != nil || !p.Alive() {
+			p, err := proctable.Lookup(pid)
+			if errors.Is(err, proctable.ErrNoProcess) || err != nil && noted || err == nil && !p.Alive() {
 				return
 			}
 		}
@@ -39,35 +43,35 @@ func watchLeader(pid int) *leader {
 	return l
 }
 
-func waitNoteExit(kq, pid int) {
+// newKqueue makes a queue that no program started here gets to see. A fork does
+// not pass it on, but an execve of the host itself would.
+func newKqueue() (int, error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	kq, err := unix.Kqueue()
+	if err == nil {
+		unix.CloseOnExec(kq)
+	}
+	return kq, err
+}
+
+// waitNoteExit reports whether the note came. It is false at once where there is
+// nobody to watch: macOS knows no filter for a zombie, and says ESRCH.
+func waitNoteExit(kq, pid int) bool {
 	var change, event [1]unix.Kevent_t
 	unix.SetKevent(&change[0], pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
 	change[0].Fflags = unix.NOTE_EXIT
 	for {
-		// ESRCH, here or in the event: macOS knows no filter for a zombie.
-		if _, err := unix.Kevent(kq, change[:], event[:], nil); err != unix.EINTR {
-			return
+		// An interrupted call has added the filter; to add it again changes nothing.
+		n, err := unix.Kevent(kq, change[:], event[:], nil)
+		if err == unix.EINTR {
+			continue
 		}
+		// A change that is refused comes back as an event with EV_ERROR.
+		return err == nil && n == 1 && event[0].Flags&unix.EV_ERROR == 0
 	}
 }
 
 func (l *leader) close() {}
 
 func (l *leader) signalGroup(sig syscall.Signal) error { return killGroup(l.pid, sig) }
-
-// signalOne signals one process if its number still means it. There is no handle on
-// a process here: the check was a moment ago, and numbers are given out in a
-// circle.
-func signalOne(id proctable.ID, sig syscall.Signal) error {
-	p, err := proctable.Lookup(id.PID)
-	if err != nil {
-		return err
-	}
-	if p.ID() != id {
-		return proctable.ErrNoProcess
-	}
-	if err := unix.Kill(id.PID, sig); err != unix.ESRCH {
-		return err
-	}
-	return proctable.ErrNoProcess
-}

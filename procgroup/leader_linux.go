@@ -7,8 +7,6 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/stdioguard/stdioguard/internal/proctable"
 )
 
 // leader watches a child for its end without reaping it, and signals its group.
@@ -87,29 +85,4 @@ func (l *leader) control(f func(fd int)) error {
 		return err
 	}
 	return conn.Control(func(fd uintptr) { f(int(fd)) })
-}
-
-// signalOne signals one process and nobody else: the identity is checked while a
-// pidfd holds it.
-func signalOne(id proctable.ID, sig syscall.Signal) error {
-	fd, err := unix.PidfdOpen(id.PID, 0)
-	if err == nil {
-		defer unix.Close(fd)
-	}
-	if p, lookErr := proctable.Lookup(id.PID); lookErr != nil {
-		return lookErr
-	} else if p.ID() != id {
-		return proctable.ErrNoProcess
-	}
-	if err == nil {
-		err = unix.PidfdSendSignal(fd, sig, nil, 0)
-	} else {
-		// No descriptor to be had. The check was a moment ago, and numbers
-		// are given out in a circle.
-		err = unix.Kill(id.PID, sig)
-	}
-	if err == unix.ESRCH {
-		return proctable.ErrNoProcess
-	}
-	return err
 }

@@ -104,8 +104,8 @@ func Start(ctx context.Context, cmd *exec.Cmd) (*Group, error) {
 // [Group] that owns it. It blocks for as long as exec.Cmd.Start does.
 //
 // ctx is the lifetime of the tree: when it ends, the tree is killed without
-// grace. The same holds for a context given to exec.CommandContext, whose
-// Cancel function is replaced.
+// grace. The same holds for a context given to exec.CommandContext: cmd.Cancel is
+// called, and then the tree is killed.
 //
 // cmd is used as it is given, except that SysProcAttr (a copy), Env
 // (STDIOGUARD_TOKEN is added) and, if zero, WaitDelay are set, and that a bare
@@ -136,8 +136,11 @@ func (c Config) Start(ctx context.Context, cmd *exec.Cmd) (*Group, error) {
 	}
 	token := proctable.NewToken()
 	cmd.Env = proctable.WithToken(cmd.Environ(), token)
-	if cmd.Cancel != nil {
-		cmd.Cancel = g.cancel
+	if first := cmd.Cancel; first != nil {
+		cmd.Cancel = func() error {
+			first()
+			return g.cancel()
+		}
 	}
 	if cmd.WaitDelay == 0 {
 		// Bounds Wait where somebody beyond our reach holds a pipe that

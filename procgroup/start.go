@@ -131,6 +131,8 @@ func explain(cmd *exec.Cmd, err error) error {
 	case info.IsDir():
 		fault.Err = errIsDir
 		return fault
+	case runtime.GOOS == "windows":
+		return fault // no mode bits, no first line, and the system's words are of the program
 	}
 	switch interpreter := shebang(path); {
 	case errors.Is(err, fs.ErrNotExist) && interpreter == "":

@@ -1,7 +1,8 @@
 // Package proctable reads the operating system's table of processes.
 //
 // It has one job: to answer "who is there, who is whose child, and in which
-// state", without an opinion about what to do with the answer. procgroup and
+// state", and to reach exactly the process that an answer was about, without an
+// opinion about what to do. procgroup and
 // leakcheck call it; it calls nothing of this module.
 //
 // A process is identified by the pair (PID, Start), never by the PID alone:
@@ -13,6 +14,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -77,6 +79,31 @@ func Lookup(pid int) (Process, error) { return lookup(pid) }
 // Argv returns the argument vector of a process, or its name in brackets
 // where the vector is gone or hidden (zombies, processes of other users).
 func Argv(pid int) []string { return argv(pid) }
+
+// Signal signals one process and nobody else: not a later holder of its number.
+// The error is [ErrNoProcess] where that process is gone.
+func Signal(id ID, sig syscall.Signal) error {
+	if id.PID <= 1 {
+		return ErrNoProcess // to kill(2), 0 and below are groups
+	}
+	err := signalID(id, sig)
+	if errors.Is(err, syscall.ESRCH) {
+		return ErrNoProcess
+	}
+	return err
+}
+
+// same reports, as an error, that the number of id has another holder or none.
+func same(id ID) error {
+	p, err := Lookup(id.PID)
+	if err != nil {
+		return err
+	}
+	if p.ID() != id {
+		return ErrNoProcess
+	}
+	return nil
+}
 
 // Descendants returns the rows of all that descend from the roots, parents
 // before children, the roots themselves excluded.

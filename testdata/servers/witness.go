@@ -120,13 +120,37 @@ func (w *Witness) Alive() []Seen {
 	return alive
 }
 
-// Gone fails the test if any server that has reported lives. Between the end of
-// a process and the news of it lie the kernel's close and a goroutine's turn:
-// that long, and no longer, Gone waits.
+// Gone fails the test if any server that has reported lives.
 func (w *Witness) Gone(t testing.TB) {
 	t.Helper()
-	if alive := w.wait(time.Second, func(alive []Seen) bool { return len(alive) == 0 }); len(alive) > 0 {
-		t.Errorf("servers: still alive: %v", alive)
+	w.Left(t)
+}
+
+// Left fails the test unless the living are those named, in any order. Between
+// the end of a process and the news of it lie the kernel's close and a goroutine's
+// turn: that long, and no longer, Left waits.
+func (w *Witness) Left(t testing.TB, names ...string) {
+	t.Helper()
+	slices.Sort(names)
+	alive := w.wait(time.Second, func(alive []Seen) bool {
+		var living []string
+		for _, s := range alive {
+			living = append(living, s.Name)
+		}
+		slices.Sort(living)
+		return slices.Equal(living, names)
+	})
+	if len(alive) != len(names) {
+		t.Errorf("servers: still alive: %v, want %v", alive, names)
+	}
+}
+
+// Settle waits until all that have reported are dead. It is for those that the
+// test itself has ended; what the code under test should have ended is for Gone.
+func (w *Witness) Settle(t testing.TB) {
+	t.Helper()
+	if alive := w.wait(30*time.Second, func(alive []Seen) bool { return len(alive) == 0 }); len(alive) > 0 {
+		t.Fatalf("servers: still alive: %v", alive)
 	}
 }
 

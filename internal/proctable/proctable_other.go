@@ -1,0 +1,26 @@
+//go:build !linux && !darwin && !freebsd && !windows
+
+package proctable
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+var errOther = fmt.Errorf("%w: %s: %w", ErrIncomplete, runtime.GOOS, errors.ErrUnsupported)
+
+func list() ([]Process, error) { return nil, errOther }
+
+func lookup(int) (Process, error) { return Process{}, errOther }
+
+func signalID(ID, syscall.Signal) error { return errOther }
+
+func argv(int) []string { return nil }
+
+// carrier must not say No of a process that it cannot look into.
+func carrier(int, string) Carries { return Unsure }
+
+func startTime(uint64) time.Time { return time.Time{} }

@@ -1,0 +1,232 @@
+package proctable
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+	"unicode/utf16"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// list leaves out what has ended and is kept only by somebody's handle: Windows
+// has no zombies that a parent must wait for. States are not to be had.
+func list() ([]Process, error) {
+	entries, err := snapshot()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Process, 0, len(entries))
+	starts := make(map[int]uint64, len(entries))
+	for pid, e := range entries {
+		start, err := startOf(uint32(pid))
+		if errors.Is(err, ErrNoProcess) {
+			continue
+		}
+		all = append(all, Process{PID: pid, PPID: int(e.ParentProcessID), State: Running, Start: start})
+		starts[pid] = start
+	}
+	for i := range all {
+		if start, exists := starts[all[i].PPID]; exists {
+			all[i].PPID = parent(all[i], start)
+		}
+	}
+	return all, nil
+}
+
+func lookup(pid int) (Process, error) {
+	entries, err := snapshot()
+	if err != nil {
+		return Process{}, err
+	}
+	e, ok := entries[pid]
+	if !ok {
+		return Process{}, ErrNoProcess
+	}
+	p := Process{PID: pid, PPID: int(e.ParentProcessID), State: Running}
+	if p.Start, err = startOf(uint32(pid)); errors.Is(err, ErrNoProcess) {
+		return Process{}, err
+	}
+	if start, err := startOf(e.ParentProcessID); !errors.Is(err, ErrNoProcess) {
+		p.PPID = parent(p, start)
+	}
+	return p, nil
+}
+
+// parent returns p.PPID, or 0 if the process that now has this number cannot be
+// the parent. Windows never changes the number when the parent ends, and gives
+// it to somebody else soon; that one is then younger than the child.
+func parent(p Process, parentStart uint64) int {
+	if p.Start == 0 || parentStart == 0 || parentStart > p.Start {
+		return 0 // an age that is hidden proves nothing either
+	}
+	return p.PPID
+}
+
+// snapshot returns the table by PID, without the idle time that is listed in it
+// as process 0.
+func snapshot() (map[int]windows.ProcessEntry32, error) {
+	handle, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%w: CreateToolhelp32Snapshot: %w", ErrIncomplete, err)
+	}
+	defer windows.CloseHandle(handle)
+
+	entries := make(map[int]windows.ProcessEntry32)
+	e := windows.ProcessEntry32{Size: uint32(unsafe.Sizeof(windows.ProcessEntry32{}))}
+	for err = windows.Process32First(handle, &e); err == nil; err = windows.Process32Next(handle, &e) {
+		if e.ProcessID != 0 {
+			entries[int(e.ProcessID)] = e
+		}
+	}
+	if !errors.Is(err, windows.ERROR_NO_MORE_FILES) {
+		return nil, fmt.Errorf("%w: Process32Next: %w", ErrIncomplete, err)
+	}
+	return entries, nil
+}
+
+// startOf returns the time of creation in units of 100 ns, or 0 and an error for
+// a process that we may not open. The error is ErrNoProcess for one that ended.
+func startOf(pid uint32) (uint64, error) {
+	handle, err := open(pid, windows.PROCESS_QUERY_LIMITED_INFORMATION)
+	if err != nil {
+		return 0, err
+	}
+	defer windows.CloseHandle(handle)
+	return created(handle)
+}
+
+// open opens a process that has not ended. The object outlives the process for
+// as long as anybody has a handle, and can be opened all that time.
+func open(pid uint32, access uint32) (windows.Handle, error) {
+	handle, err := windows.OpenProcess(access|windows.SYNCHRONIZE, false, pid)
+	if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
+		return 0, ErrNoProcess
+	}
+	if err != nil {
+		return 0, fmt.Errorf("OpenProcess %d: %w", pid, err)
+	}
+	if event, err := windows.WaitForSingleObject(handle, 0); err == nil && event == windows.WAIT_OBJECT_0 {
+		windows.CloseHandle(handle)
+		return 0, ErrNoProcess
+	}
+	return handle, nil
+}
+
+func created(process windows.Handle) (uint64, error) {
+	var creation, exit, kernel, user windows.Filetime
+	if err := windows.GetProcessTimes(process, &creation, &exit, &kernel, &user); err != nil {
+		return 0, fmt.Errorf("GetProcessTimes: %w", err)
+	}
+	return uint64(creation.HighDateTime)<<32 | uint64(creation.LowDateTime), nil
+}
+
+func startTime(start uint64) time.Time {
+	if start == 0 {
+		return time.Time{}
+	}
+	ft := windows.Filetime{HighDateTime: uint32(start >> 32), LowDateTime: uint32(start)}
+	return time.Unix(0, ft.Nanoseconds())
+}
+
+// signalID knows one signal. The handle pins the process while its identity is
+// checked.
+func signalID(id ID, sig syscall.Signal) error {
+	if sig != syscall.SIGKILL {
+		return fmt.Errorf("signal %v: %w", sig, errors.ErrUnsupported)
+	}
+	handle, err := open(uint32(id.PID), windows.PROCESS_TERMINATE|windows.PROCESS_QUERY_LIMITED_INFORMATION)
+	if err != nil {
+		return err
+	}
+	defer windows.CloseHandle(handle)
+	start, err := created(handle)
+	if err != nil {
+		return err
+	}
+	if start != id.Start {
+		return ErrNoProcess
+	}
+	return windows.TerminateProcess(handle, 1) // the exit code that os.Process.Kill gives
+}
+
+// argv returns the program alone: the command line is the process's own affair,
+// and may be anything by now.
+func argv(pid int) []string {
+	if handle, err := open(uint32(pid), windows.PROCESS_QUERY_LIMITED_INFORMATION); err == nil {
+		defer windows.CloseHandle(handle)
+		name := make([]uint16, windows.MAX_LONG_PATH)
+		size := uint32(len(name))
+		if windows.QueryFullProcessImageName(handle, 0, &name[0], &size) == nil {
+			return []string{windows.UTF16ToString(name[:size])}
+		}
+	}
+	entries, err := snapshot()
+	if err != nil {
+		return nil
+	}
+	e, ok := entries[pid]
+	if !ok {
+		return nil
+	}
+	return []string{"[" + windows.UTF16ToString(e.ExeFile[:]) + "]"}
+}
+
+func carrier(pid int, token string) Carries {
+	handle, err := open(uint32(pid), windows.PROCESS_QUERY_INFORMATION|windows.PROCESS_VM_READ)
+	if err != nil {
+		return No // ended meanwhile, or of another user
+	}
+	defer windows.CloseHandle(handle)
+	raw, err := environ(handle)
+	if err != nil {
+		return No
+	}
+	return carriedIn(raw, token)
+}
+
+// environ follows the pointers from the process's own control block. They mean
+// nothing in this process, so they are kept as numbers: the garbage collector
+// stops the program at a pointer into memory that it knows to be free.
+func environ(process windows.Handle) (string, error) {
+	var info struct {
+		_, peb, _, _, _, _ uintptr // PROCESS_BASIC_INFORMATION
+	}
+	err := windows.NtQueryInformationProcess(process, windows.ProcessBasicInformation,
+		unsafe.Pointer(&info), uint32(unsafe.Sizeof(info)), nil)
+	if err != nil {
+		return "", err
+	}
+	params, err := word(process, info.peb+unsafe.Offsetof(windows.PEB{}.ProcessParameters))
+	if err != nil {
+		return "", err
+	}
+	block, err := word(process, params+unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.Environment))
+	if err != nil {
+		return "", err
+	}
+	size, err := word(process, params+unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.EnvironmentSize))
+	if err != nil {
+		return "", err
+	}
+	if size == 0 || size > 1<<24 {
+		return "", nil // not set up yet, or nonsense
+	}
+	raw := make([]uint16, (size+1)/2)
+	if err := read(process, block, unsafe.Slice((*byte)(unsafe.Pointer(&raw[0])), size)); err != nil {
+		return "", err
+	}
+	return string(utf16.Decode(raw)), nil
+}
+
+func word(process windows.Handle, at uintptr) (uintptr, error) {
+	var w [unsafe.Sizeof(uintptr(0))]byte
+	err := read(process, at, w[:])
+	return *(*uintptr)(unsafe.Pointer(&w)), err
+}
+
+func read(process windows.Handle, at uintptr, into []byte) error {
+	return windows.ReadProcessMemory(process, at, &into[0], uintptr(len(into)), nil)
+}

@@ -1,0 +1,5 @@
+package proctable
+
+import "syscall"
+
+const sigKill = syscall.SIGKILL

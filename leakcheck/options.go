@@ -1,0 +1,86 @@
+package leakcheck
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/stdioguard/stdioguard/internal/proctable"
+)
+
+// defaultWithin is long enough for a process that was told to go to go, on a
+// machine that is busy with other tests.
+const defaultWithin = 2 * time.Second
+
+// An Option changes what is looked for.
+type Option interface{ apply(*config) }
+
+type option func(*config)
+
+func (o option) apply(c *config) { o(c) }
+
+type config struct {
+	within    time.Duration
+	keepAlive bool
+	ignore    map[proctable.ID]bool
+	commands  []string
+}
+
+func newConfig(opts []Option) *config {
+	c := &config{within: defaultWithin, ignore: make(map[proctable.ID]bool)}
+	for _, o := range opts {
+		o.apply(c)
+	}
+	return c
+}
+
+func (c *config) ignored(p proctable.Process) bool {
+	if c.ignore[p.ID()] {
+		return true
+	}
+	if len(c.commands) == 0 {
+		return false
+	}
+	argv := proctable.Argv(p.PID)
+	return len(argv) > 0 && slices.Contains(c.commands, filepath.Base(argv[0]))
+}
+
+// IgnoreCurrent ignores the processes that are there when it is called, as
+// opposed to when the check is made.
+func IgnoreCurrent() Option {
+	leaks, _ := look(newConfig(nil)) // if it cannot look, neither can the check
+	return option(func(c *config) {
+		for _, l := range leaks {
+			c.ignore[l.id] = true
+		}
+	})
+}
+
+// IgnorePID ignores one process: the one that has this PID when IgnorePID is
+// called. A later holder of the same number is not ignored.
+func IgnorePID(pid int) Option {
+	p, err := proctable.Lookup(pid)
+	return option(func(c *config) {
+		if err == nil {
+			c.ignore[p.ID()] = true
+		}
+	})
+}
+
+// IgnoreCommand ignores processes whose program, argv[0] without its directory,
+// has this name. A zombie has no argv any more and is not ignored by it.
+func IgnoreCommand(name string) Option {
+	return option(func(c *config) { c.commands = append(c.commands, name) })
+}
+
+// Within bounds the time that processes may take to be gone. The default is
+// 2 s. With 0 or less there is one look and no second.
+func Within(d time.Duration) Option {
+	return option(func(c *config) { c.within = d })
+}
+
+// KeepAlive leaves the processes that were found running, to be looked at with
+// other tools. It has no effect on Find, which kills nothing anyway.
+func KeepAlive() Option {
+	return option(func(c *config) { c.keepAlive = true })
+}

@@ -1,0 +1,140 @@
+package stdio
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/stdioguard/stdioguard/internal/text"
+)
+
+// Causes that a caller may want to branch on, found by errors.Is in a [*Error].
+var (
+	// ErrHandshakeTimeout: HandshakeTimeout ran out. It is no context error.
+	ErrHandshakeTimeout = errors.New("handshake not done within HandshakeTimeout")
+	// ErrLineTooLong: a message is longer than MaxLineLength.
+	ErrLineTooLong = errors.New("message longer than MaxLineLength")
+	// ErrNoise: too many lines in a row on stdout that are no messages.
+	ErrNoise = errors.New("stdout is flooded with lines that are no JSON-RPC messages")
+	// ErrOutcomeUnknown: a call was sent and will not be answered. Whether the
+	// server has carried it out is not known.
+	ErrOutcomeUnknown = errors.New("call was sent, outcome unknown")
+	// ErrClosed: the connection was closed on our side.
+	ErrClosed = errors.New("connection closed by the host")
+	// ErrKilled: the server ended neither at end of file nor at SIGTERM.
+	ErrKilled = errors.New("had to be killed: ended neither at end of file nor at SIGTERM in time")
+)
+
+var (
+	errLifetime    = errors.New("killed: the context of its command ended")
+	errExited      = errors.New("exited with status 0")
+	errStdoutEnded = errors.New("closed its stdout but did not exit")
+)
+
+// Phase is the part of its life in which a server failed.
+type Phase string
+
+// The phases, in their order.
+const (
+	PhaseResolve   Phase = "resolve"   // finding what to start
+	PhaseSpawn     Phase = "spawn"     // starting it
+	PhaseHandshake Phase = "handshake" // until it is ready
+	PhaseRunning   Phase = "running"
+	PhaseStopping  Phase = "stopping" // asked to end by us
+)
+
+// Error tells why a server failed. Its text is one line of at most 4 KiB without
+// control characters, and holds neither arguments nor environment.
+type Error struct {
+	Server  string           // Transport.Name
+	Phase   Phase            // when it failed
+	Exit    *os.ProcessState // nil if it was not started or its status is unknown
+	Stderr  string           // the end of its stderr, at most 64 KiB, as it was written
+	Noise   string           // the first line on stdout that was no message, at most 256 bytes
+	Elapsed time.Duration    // from Connect to the failure
+	Err     error            // the cause
+
+	pid int
+}
+
+func (e *Error) Error() string {
+	const most = 4 << 10
+	var b strings.Builder
+	fmt.Fprintf(&b, "stdio: %s: %s: ", e.Server, e.Phase)
+	if e.Err != nil {
+		b.WriteString(strings.TrimPrefix(e.Err.Error(), "procgroup: "))
+	}
+	if e.Noise != "" {
+		fmt.Fprintf(&b, "; not a message: %q", e.Noise)
+	}
+	if last := text.LastLines(e.Stderr, 3, 1<<10); last != "" {
+		fmt.Fprintf(&b, "; stderr: %q", last)
+	}
+	tail := fmt.Sprintf(" (after %v)", e.Elapsed.Round(time.Millisecond))
+	if e.pid != 0 {
+		tail = fmt.Sprintf(" (pid %d, after %v)", e.pid, e.Elapsed.Round(time.Millisecond))
+	}
+	return text.Clean(b.String(), most-len(tail)) + tail
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// MarshalJSON gives the form that is sent as the data of a JSON-RPC error.
+func (e *Error) MarshalJSON() ([]byte, error) {
+	data := struct {
+		Server    string `json:"server"`
+		Phase     Phase  `json:"phase"`
+		Error     string `json:"error"`
+		Exit      string `json:"exit,omitempty"`
+		Noise     string `json:"noise,omitempty"`
+		Stderr    string `json:"stderr,omitempty"`
+		ElapsedMS int64  `json:"elapsedMs"`
+	}{
+		Server: e.Server, Phase: e.Phase, Error: e.Error(),
+		Noise: e.Noise, Stderr: text.LastLines(e.Stderr, 20, 4<<10),
+		ElapsedMS: e.Elapsed.Milliseconds(),
+	}
+	if e.Exit != nil {
+		data.Exit = e.Exit.String()
+	}
+	return json.Marshal(data)
+}
+
+// exitError is the end of a process as a cause. It says of a signal that it came
+// from elsewhere: what this library sends is reported as its own reason.
+type exitError struct{ *exec.ExitError }
+
+func (e exitError) Error() string {
+	if status, ok := e.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return fmt.Sprintf("%v (%s, sent by somebody else)", e.ExitError, signalName(status.Signal()))
+	}
+	return e.ExitError.Error()
+}
+
+func (e exitError) Unwrap() error { return e.ExitError }
+
+// codeEnded is the JSON-RPC code of an answer that the transport gives in place
+// of a server that cannot. It is in the range reserved for implementations.
+const codeEnded = -32099
+
+// callError is what a pending call gets when the server has ended: a JSON-RPC
+// error for those who look for that, and a [*Error] for those who look for ours.
+type callError struct {
+	wire  *jsonrpc.Error
+	cause *Error
+}
+
+func newCallError(cause *Error) callError {
+	data, _ := json.Marshal(cause)
+	return callError{&jsonrpc.Error{Code: codeEnded, Message: cause.Error(), Data: data}, cause}
+}
+
+func (e callError) Error() string   { return e.cause.Error() }
+func (e callError) Unwrap() []error { return []error{e.cause, e.wire} }

@@ -1,0 +1,58 @@
+package stdio
+
+import (
+	"context"
+	"time"
+)
+
+// unreadyRung is what a server that never became ready gets for each rung. It is
+// not zero: a wrapper such as `docker run` needs a moment to take its container
+// down, and nobody waits long for it.
+const unreadyRung = 200 * time.Millisecond
+
+// shutdown begins the ladder: end of file, SIGTERM, SIGKILL (MCP 2025-11-25,
+// Lifecycle, Shutdown, stdio). It does not wait, and only its first call counts.
+func (c *conn) shutdown() {
+	c.stopOnce.Do(func() {
+		close(c.stopping)
+		go c.ladder()
+	})
+}
+
+// fail ends the server for a reason of ours, at once.
+func (c *conn) fail(reason error) {
+	c.blame(reason)
+	c.hurry()
+	c.shutdown()
+}
+
+func (c *conn) ladder() {
+	rung := c.rung
+	if !c.handshake.isReady() {
+		rung = min(rung, unreadyRung)
+	}
+	c.writer.close() // end of file, even to a server that has never read
+	if c.climbs(rung) {
+		return
+	}
+	if hasTerm && c.hurried.Err() == nil {
+		go c.proc.Stop(context.Background()) // SIGTERM; returns with the tree
+		if c.climbs(rung) {
+			return
+		}
+	}
+	c.killed.Store(true) // before the kill, whose effect asks for it
+	c.proc.Kill()
+}
+
+// climbs reports whether the tree is gone by the end of a rung.
+func (c *conn) climbs(rung time.Duration) bool {
+	ctx, cancel := context.WithTimeout(c.hurried, rung)
+	defer cancel()
+	select {
+	case <-c.proc.Done():
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

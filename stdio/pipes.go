@@ -1,0 +1,59 @@
+package stdio
+
+import (
+	"errors"
+	"io"
+	"os"
+)
+
+// pipes are the three pipes to a server. They are os.Pipes of our own and not
+// those of exec.Cmd: cmd.Wait closes its pipes when the process has ended, with
+// the last reply still in them, and on Unix ours have deadlines.
+type pipes struct {
+	stdin, stdout, stderr                *os.File
+	childStdin, childStdout, childStderr *os.File
+}
+
+func newPipes() (p pipes, err error) {
+	var errs [3]error
+	p.childStdin, p.stdin, errs[0] = os.Pipe()
+	p.stdout, p.childStdout, errs[1] = os.Pipe()
+	p.stderr, p.childStderr, errs[2] = os.Pipe()
+	if err := errors.Join(errs[:]...); err != nil {
+		p.closeChild()
+		p.closeOurs()
+		return pipes{}, err
+	}
+	return p, nil
+}
+
+// closeChild lets go of the child's ends: with them open here, there would be no
+// end of file.
+func (p pipes) closeChild() { closeAll(p.childStdin, p.childStdout, p.childStderr) }
+
+func (p pipes) closeOurs() { closeAll(p.stdin, p.stdout, p.stderr) }
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// writers joins those of the writers that are there.
+func writers(all ...io.Writer) io.Writer {
+	var set []io.Writer
+	for _, w := range all {
+		if w != nil {
+			set = append(set, w)
+		}
+	}
+	switch len(set) {
+	case 0:
+		return nil
+	case 1:
+		return set[0]
+	}
+	return io.MultiWriter(set...)
+}

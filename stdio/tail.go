@@ -1,0 +1,65 @@
+package stdio
+
+import (
+	"fmt"
+	"io"
+	"sync"
+)
+
+// tailSize is how much of the end of stderr is kept.
+const tailSize = 64 << 10
+
+// tail keeps the end of what was written to it.
+type tail struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p...)
+	if len(t.buf) > 2*tailSize { // not at every write: that would copy it all each time
+		t.buf = append(t.buf[:0], t.buf[len(t.buf)-tailSize:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.buf[max(0, len(t.buf)-tailSize):])
+}
+
+// drainStderr reads stderr until it ends, so that the server is never held up by
+// it, and copies it to the caller's writer for as long as that accepts it.
+func (c *conn) drainStderr() {
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := c.stderr.Read(buf)
+		c.tail.Write(buf[:n])
+		if c.forward != nil && n > 0 {
+			if ok := c.copyOut(buf[:n]); !ok {
+				c.forward = nil
+			}
+		}
+		if err != nil {
+			return // there is nothing to be said about it that stdout does not say
+		}
+	}
+}
+
+// copyOut calls into the caller's code: its panic is the failure of this server
+// and not the end of the host.
+func (c *conn) copyOut(p []byte) (ok bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.fail(fmt.Errorf("writer for stderr panicked: %v", r))
+			ok = false
+		}
+	}()
+	n, err := c.forward.Write(p)
+	return err == nil && n == len(p)
+}
+
+var _ io.Writer = (*tail)(nil)

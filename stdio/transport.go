@@ -1,0 +1,278 @@
+// Package stdio is a transport for the Model Context Protocol that starts the
+// server as a child process and never loses it. It knows framing and the SDK;
+// process trees are the business of package procgroup.
+//
+// Moving from the SDK's own transport is one word: &mcp.CommandTransport{...}
+// becomes &stdio.Transport{...}. Any mcp.Client can connect through it;
+// [Connect] adds errors that keep their type and a Close that is bounded even
+// with calls in flight.
+//
+// # Flow of data
+//
+//	         Write                        stdin
+//	SDK  ----------->  conn  --writer--> ======> server
+//	     <-----------        <--reader-- <======   and its tree,
+//	         Read        ^                stdout   owned by a procgroup.Group
+//	                     |   <--tail---- <------
+//	                     |                stderr
+//	                  watch: waits for the end of the tree, lets reader and tail
+//	                  drain what is left in the pipes, names the cause, and
+//	                  answers every pending call with it
+//
+// # Who waits for what
+//
+//	what is waited for       who waits        what ends it
+//	a message                Read             message; the server's end; its context
+//	room in the stdin pipe   Write            room; its context; the end of the server
+//	the handshake            a timer          it is done; HandshakeTimeout; the context of Connect
+//	end of file, SIGTERM     the ladder       the tree is gone; TerminateDuration each
+//	the tree to vanish       Close, Stop      5 s after SIGKILL at the latest
+//	pipes held by strangers  reader, tail     drainQuiet of silence, drainBytes in all
+//
+// A server is "ready" when its handshake is done: its answer to server/discover
+// was a success, or notifications/initialized was written after a successful
+// initialize (MCP 2025-11-25, Lifecycle; 2026-07-28, Versioning). Until then
+// the context given to Connect and HandshakeTimeout kill it at once; afterwards
+// they have no say.
+package stdio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/stdioguard/stdioguard/procgroup"
+)
+
+const (
+	defaultTerminate = 2 * time.Second
+	defaultHandshake = 60 * time.Second
+	defaultMaxLine   = 16 << 20
+)
+
+// Transport is an mcp.Transport that runs a command and speaks newline-delimited
+// JSON-RPC with it over stdin and stdout. The zero value of every field but
+// Command is a documented default.
+//
+// A Transport is for one connection. Its fields must not be changed after
+// Connect was called; its methods may be called at any time, from any goroutine.
+type Transport struct {
+	// Command is the server. Required. Its Stdin and Stdout must be nil; if its
+	// Stderr is set, the server's stderr is copied there. A context given to
+	// exec.CommandContext bounds the server's life: when it ends, the whole tree
+	// is killed.
+	Command *exec.Cmd
+
+	// TerminateDuration is how long each rung of the ladder may take when the
+	// server is stopped: end of file on its stdin, then SIGTERM. Zero means 2 s;
+	// negative values are refused. A server that never became ready gets at most
+	// 200 ms for each rung, and none when the context of Connect ends.
+	TerminateDuration time.Duration
+
+	// MaxLineLength bounds one inbound message in bytes, without its newline.
+	// A longer one fails the server with ErrLineTooLong. Zero means 16 MiB,
+	// negative means no limit.
+	MaxLineLength int
+
+	// HandshakeTimeout bounds the time from Connect to the end of the handshake,
+	// beside the context given to Connect. Zero means 60 s; negative values
+	// are refused.
+	HandshakeTimeout time.Duration
+
+	// Name stands for the server in errors. Empty means the base name of its
+	// program.
+	Name string
+
+	// Stderr, if not nil, gets the server's stderr. Its Write is called from one
+	// goroutine; while it blocks, the server's stderr is not read. The last
+	// 64 KiB are kept for errors in any case.
+	Stderr io.Writer
+
+	// Group says how the process tree is started and held. Group.Grace is not
+	// used: see TerminateDuration.
+	Group procgroup.Config
+
+	// start replaces procgroup in tests of the ladder. Nil otherwise.
+	start func(context.Context, *exec.Cmd) (process, error)
+
+	mu      sync.Mutex
+	used    bool
+	stopped bool
+	conn    *conn
+	err     error // why Connect failed before there was a conn
+}
+
+// process is what the transport needs of a *procgroup.Group.
+type process interface {
+	Pid() int
+	Stop(context.Context) error
+	Kill() error
+	Wait() error
+	Done() <-chan struct{}
+}
+
+// CommandContext returns a Transport for the named program and arguments. As in
+// exec.CommandContext, ctx is the lifetime of the server: when it ends, the whole
+// tree is killed.
+func CommandContext(ctx context.Context, name string, arg ...string) *Transport {
+	return &Transport{Command: exec.CommandContext(ctx, name, arg...)}
+}
+
+// Connect starts the server and returns the connection to it; it is called by
+// mcp.Client.Connect. It blocks only for the start. Until the handshake is done,
+// the end of ctx kills the tree at once; afterwards ctx has no effect.
+//
+// Every error is a [*Error]; nothing runs then. A second call fails with an
+// error that wraps os.ErrInvalid.
+func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
+	begin := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.used {
+		return nil, t.failure(begin, fmt.Errorf("transport was already connected: %w", os.ErrInvalid))
+	}
+	t.used = true
+	c, err := t.connect(ctx, begin)
+	if err != nil {
+		t.err = t.failure(begin, err)
+		return nil, t.err
+	}
+	t.conn = c
+	return c, nil
+}
+
+func (t *Transport) connect(ctx context.Context, begin time.Time) (*conn, error) {
+	if err := t.check(ctx); err != nil {
+		return nil, err
+	}
+	pipes, err := newPipes()
+	if err != nil {
+		return nil, err
+	}
+	c := newConn(t, pipes, begin)
+	cmd := t.Command
+	c.forward = writers(t.Stderr, cmd.Stderr)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.childStdin, pipes.childStdout, pipes.childStderr
+	if cmd.Cancel != nil {
+		// procgroup kills the tree then; here the reason is noted.
+		cmd.Cancel = func() error { c.blame(errLifetime); return nil }
+	}
+	start := t.start
+	if start == nil {
+		start = func(ctx context.Context, cmd *exec.Cmd) (process, error) {
+			config := t.Group
+			config.Grace = c.rung + time.Hour // the ladder ends its rungs itself
+			return config.Start(ctx, cmd)
+		}
+	}
+	// The lifetime of the tree is not ctx, which bounds the handshake only.
+	c.proc, err = start(context.Background(), cmd)
+	pipes.closeChild()
+	if err != nil {
+		pipes.closeOurs()
+		return nil, err
+	}
+	c.run(ctx)
+	return c, nil
+}
+
+func (t *Transport) check(ctx context.Context) error {
+	switch {
+	case ctx == nil:
+		return &procgroup.StartError{What: "context", Err: errNil}
+	case t.Command == nil:
+		return &procgroup.StartError{What: "command", Err: errNil}
+	case t.Command.Stdin != nil:
+		return &procgroup.StartError{What: "command", Path: "Stdin", Err: errTaken}
+	case t.Command.Stdout != nil:
+		return &procgroup.StartError{What: "command", Path: "Stdout", Err: errTaken}
+	case t.TerminateDuration < 0:
+		return &procgroup.StartError{What: "TerminateDuration", Path: t.TerminateDuration.String(), Err: errNegative}
+	case t.HandshakeTimeout < 0:
+		return &procgroup.StartError{What: "HandshakeTimeout", Path: t.HandshakeTimeout.String(), Err: errNegative}
+	case t.stopped:
+		return ErrClosed
+	}
+	return ctx.Err()
+}
+
+var (
+	errNil      = fmt.Errorf("is nil: %w", os.ErrInvalid)
+	errTaken    = fmt.Errorf("is set, but belongs to the transport: %w", os.ErrInvalid)
+	errNegative = fmt.Errorf("is negative: %w", os.ErrInvalid)
+)
+
+// failure is the error of a server that never ran.
+func (t *Transport) failure(begin time.Time, err error) *Error {
+	phase := PhaseSpawn
+	var culprit *procgroup.StartError
+	if errors.As(err, &culprit) {
+		phase = PhaseResolve
+	}
+	return &Error{Server: t.name(), Phase: phase, Elapsed: time.Since(begin), Err: err}
+}
+
+func (t *Transport) name() string {
+	switch {
+	case t.Name != "":
+		return t.Name
+	case t.Command == nil:
+		return "server"
+	}
+	return filepath.Base(t.Command.Path)
+}
+
+// Stop ends the server, whatever its session is doing: end of file on stdin, up to
+// TerminateDuration, SIGTERM to the tree, up to TerminateDuration, SIGKILL. It
+// returns when the tree is verified gone. Calls in flight fail with an error that
+// wraps [ErrClosed] and [ErrOutcomeUnknown], unless their replies still arrive.
+//
+// The end of ctx, or a second Stop, skips to SIGKILL. The result is that of
+// Close: nil when the server ended at end of file or SIGTERM. Before Connect it
+// returns nil, and Connect then fails.
+func (t *Transport) Stop(ctx context.Context) error {
+	t.mu.Lock()
+	c, again := t.conn, t.stopped
+	t.stopped = true
+	t.mu.Unlock()
+	if c == nil {
+		return nil
+	}
+	c.shutdown()
+	if again {
+		c.hurry()
+	}
+	select {
+	case <-c.ended:
+	case <-ctx.Done():
+		c.hurry()
+		<-c.ended
+	}
+	return c.closeErr
+}
+
+// Err returns why the server ended: a [*Error]. It is nil while the server runs
+// and when it ended cleanly: stopped at end of file or SIGTERM, or by itself with
+// status 0 after its handshake.
+func (t *Transport) Err() error {
+	t.mu.Lock()
+	c, err := t.conn, t.err
+	t.mu.Unlock()
+	if c == nil {
+		return err
+	}
+	select {
+	case <-c.ended:
+		return c.closeErr
+	default:
+		return nil
+	}
+}
