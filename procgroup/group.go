@@ -249,16 +249,21 @@ func (v *verifier) step() time.Duration {
 // reap collects the leader's status and lets its number go. A leader that could
 // not be killed is reaped whenever it ends, so that not even a zombie stays.
 func (g *Group) reap() {
-	select {
-	case <-g.tree.exited():
-		g.waitErr, g.closePipes = g.collect()
-	default:
-		g.waitErr, g.closePipes = g.stopErr, func() {}
-		go func() {
-			<-g.tree.exited()
-			g.collect()
-		}()
+	exited := g.tree.exited()
+	if g.stopErr != nil {
+		select {
+		case <-exited:
+		default:
+			g.waitErr, g.closePipes = g.stopErr, func() {}
+			go func() {
+				<-exited
+				g.collect()
+			}()
+			return
+		}
 	}
+	<-exited // the table may tell of the zombie before the watch does
+	g.waitErr, g.closePipes = g.collect()
 }
 
 // collect returns the leader's result and what is left of cmd.Wait's work.

@@ -28,8 +28,9 @@ var (
 	ErrOutcomeUnknown = errors.New("call was sent, outcome unknown")
 	// ErrClosed: the connection was closed on our side.
 	ErrClosed = errors.New("connection closed by the host")
-	// ErrKilled: the server ended neither at end of file nor at SIGTERM.
-	ErrKilled = errors.New("had to be killed: ended neither at end of file nor at SIGTERM in time")
+	// ErrKilled: the server, or a part of its tree, ended neither at end of file
+	// nor at SIGTERM within TerminateDuration each.
+	ErrKilled = errors.New("had to be killed: not all of its tree ended at end of file or SIGTERM in time")
 )
 
 var (

@@ -27,35 +27,49 @@ func Connect(ctx context.Context, client *mcp.Client, t *Transport, opts *mcp.Cl
 	if client == nil || t == nil {
 		return nil, &Error{Server: "server", Phase: PhaseResolve, Err: fmt.Errorf("nil client or transport: %w", os.ErrInvalid)}
 	}
+	d := &dialed{Transport: t}
 	connected := false
 	defer func() {
-		if !connected { // an error, or a panic on its way up
-			t.Stop(context.Background())
+		if !connected && d.conn != nil { // an error, or a panic on its way up
+			d.conn.Close()
 		}
 	}()
-	session, err := client.Connect(ctx, t, opts)
+	session, err := client.Connect(ctx, d, opts)
 	if err != nil {
-		return nil, t.handshakeError(err)
+		return nil, d.explain(err)
 	}
 	connected = true
-	return &Session{ClientSession: session, conn: t.conn}, nil
+	return &Session{ClientSession: session, conn: d.conn}, nil
 }
 
-// handshakeError prefers what the transport knows to what the client was told.
-func (t *Transport) handshakeError(err error) error {
-	var known *Error
-	t.mu.Lock()
-	c := t.conn
-	t.mu.Unlock()
+// dialed is the transport of one Connect: it knows which connection, if any, that
+// call has made and must clean up.
+type dialed struct {
+	*Transport
+	conn *conn
+}
+
+func (d *dialed) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := d.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.conn = c
+	return c, nil
+}
+
+// explain prefers what the transport knows to what the client was told.
+func (d *dialed) explain(err error) error {
+	c := d.conn
 	if c == nil {
+		var known *Error
 		if errors.As(err, &known) {
 			return known
 		}
-		return t.failure(time.Now(), err)
+		return d.failure(time.Now(), err)
 	}
-	e := c.newError(err) // before the server is stopped, and says more on stderr
-	c.shutdown()
-	<-c.ended
+	e := c.newError(err) // while it runs: what stderr says of being stopped is not the cause
+	c.Close()
 	if c.cause.Err != ErrClosed && c.cause.Err != ErrKilled {
 		return c.cause // it ended by itself, or by a reason of ours
 	}

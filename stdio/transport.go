@@ -133,6 +133,14 @@ func CommandContext(ctx context.Context, name string, arg ...string) *Transport 
 // Every error is a [*Error]; nothing runs then. A second call fails with an
 // error that wraps os.ErrInvalid.
 func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := t.dial(ctx)
+	if err != nil {
+		return nil, err // and no typed nil beside it
+	}
+	return c, nil
+}
+
+func (t *Transport) dial(ctx context.Context) (*conn, error) {
 	begin := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -100,7 +100,7 @@ func startOf(pid uint32) (uint64, error) {
 
 // open opens a process that has not ended. The object outlives the process for
 // as long as anybody has a handle, and can be opened all that time.
-func open(pid uint32, access uint32) (windows.Handle, error) {
+func open(pid, access uint32) (windows.Handle, error) {
 	handle, err := windows.OpenProcess(access|windows.SYNCHRONIZE, false, pid)
 	if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
 		return 0, ErrNoProcess
@@ -221,10 +221,9 @@ func environ(process windows.Handle) (string, error) {
 	return string(utf16.Decode(raw)), nil
 }
 
-func word(process windows.Handle, at uintptr) (uintptr, error) {
-	var w [unsafe.Sizeof(uintptr(0))]byte
-	err := read(process, at, w[:])
-	return *(*uintptr)(unsafe.Pointer(&w)), err
+func word(process windows.Handle, at uintptr) (w uintptr, err error) {
+	err = read(process, at, unsafe.Slice((*byte)(unsafe.Pointer(&w)), unsafe.Sizeof(w)))
+	return w, err
 }
 
 func read(process windows.Handle, at uintptr, into []byte) error {

@@ -5,7 +5,10 @@ import (
 	"os"
 )
 
-func init() { register("hanger", hanger) }
+func init() {
+	register("hanger", hanger)
+	register("deaf-hanger", deafHanger)
+}
 
 // hanger is ordinary until a tool is called: that call is never answered. It
 // says so on stderr when the call has arrived.
@@ -17,4 +20,10 @@ func hanger([]string) {
 		}
 		polite(r)
 	})
+}
+
+// deafHanger is a hanger that end of file does not end either.
+func deafHanger([]string) {
+	hanger(nil)
+	forever()
 }

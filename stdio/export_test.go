@@ -1,0 +1,50 @@
+package stdio
+
+import (
+	"context"
+	"os/exec"
+	"syscall"
+)
+
+// Unprotected returns t with the protection off: the server alone is signalled,
+// as os/exec does. A kill test that passes with it proves nothing.
+func Unprotected(t *Transport) *Transport {
+	t.start = func(_ context.Context, cmd *exec.Cmd) (process, error) {
+		if err := cmd.Start(); err != nil {
+			return nil, err
+		}
+		p := &plainProcess{cmd: cmd, done: make(chan struct{})}
+		go func() {
+			p.err = cmd.Wait()
+			close(p.done)
+		}()
+		return p, nil
+	}
+	return t
+}
+
+type plainProcess struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error
+}
+
+func (p *plainProcess) Pid() int              { return p.cmd.Process.Pid }
+func (p *plainProcess) Done() <-chan struct{} { return p.done }
+
+func (p *plainProcess) Wait() error {
+	<-p.done
+	return p.err
+}
+
+func (p *plainProcess) Stop(context.Context) error {
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	<-p.done
+	return nil
+}
+
+func (p *plainProcess) Kill() error {
+	p.cmd.Process.Kill()
+	<-p.done
+	return nil
+}
