@@ -27,7 +27,9 @@
 // Without a process between host and server, a host that is killed by SIGKILL
 // leaves its servers running on Unix. A process that left the group, the session
 // and its parent is found by its environment on Linux; where it wiped that too,
-// and on macOS and FreeBSD, it gets away.
+// and on macOS and FreeBSD, it may get away. On Windows the kernel ends the tree with
+// the host; only a host that is killed in the instant between the creation of a
+// process and its assignment leaves that one behind, suspended, never to run.
 package procgroup
 
 import (

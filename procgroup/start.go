@@ -28,7 +28,8 @@ var (
 // StartError says why a command was not started. Nothing runs then.
 type StartError struct {
 	// What is at fault: "command", "directory", "program", "interpreter",
-	// "SysProcAttr", "context", or the name of a Config field.
+	// "SysProcAttr", "context", the name of a Config field, "job object"
+	// (Windows), or "system": one that this package does not support.
 	What string
 	// Path is what was looked for, or the refused value.
 	Path string
@@ -173,8 +174,12 @@ func shebang(path string) string {
 // reason strips the operation and the path that the message already has.
 func reason(err error) error {
 	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	var lookErr *exec.Error
+	switch {
+	case errors.As(err, &pathErr):
 		return pathErr.Err
+	case errors.As(err, &lookErr):
+		return lookErr.Err
 	}
 	return err
 }

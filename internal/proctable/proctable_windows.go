@@ -152,15 +152,14 @@ func signalID(id ID, sig syscall.Signal) error {
 	return windows.TerminateProcess(handle, 1) // the exit code that os.Process.Kill gives
 }
 
-// argv returns the program alone: the command line is the process's own affair,
-// and may be anything by now.
+// argv falls back to the program alone where the command line is not to be read
+// or not to be split: it is one string here.
 func argv(pid int) []string {
-	if handle, err := open(uint32(pid), windows.PROCESS_QUERY_LIMITED_INFORMATION); err == nil {
+	if handle, err := open(uint32(pid), readMemory); err == nil {
 		defer windows.CloseHandle(handle)
-		name := make([]uint16, windows.MAX_LONG_PATH)
-		size := uint32(len(name))
-		if windows.QueryFullProcessImageName(handle, 0, &name[0], &size) == nil {
-			return []string{windows.UTF16ToString(name[:size])}
+		line, err := text(handle, unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.CommandLine))
+		if args, splitErr := windows.DecomposeCommandLine(line); err == nil && splitErr == nil && len(args) > 0 {
+			return args
 		}
 	}
 	entries, err := snapshot()
@@ -175,7 +174,7 @@ func argv(pid int) []string {
 }
 
 func carrier(pid int, token string) Carries {
-	handle, err := open(uint32(pid), windows.PROCESS_QUERY_INFORMATION|windows.PROCESS_VM_READ)
+	handle, err := open(uint32(pid), readMemory)
 	if err != nil {
 		return No // ended meanwhile, or of another user
 	}
@@ -187,45 +186,66 @@ func carrier(pid int, token string) Carries {
 	return carriedIn(raw, token)
 }
 
-// environ follows the pointers from the process's own control block. They mean
-// nothing in this process, so they are kept as numbers: the garbage collector
-// stops the program at a pointer into memory that it knows to be free.
+// What follows reads the parameters that a process was created with, from its
+// own memory. Pointers found there mean nothing here, so they are kept as
+// numbers: the garbage collector stops the program at a pointer into memory that
+// it knows to be free.
+const readMemory = windows.PROCESS_QUERY_INFORMATION | windows.PROCESS_VM_READ
+
 func environ(process windows.Handle) (string, error) {
+	params, err := parameters(process)
+	if err != nil {
+		return "", err
+	}
+	var block, size uintptr
+	err = errors.Join(
+		read(process, params+unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.Environment), &block),
+		read(process, params+unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.EnvironmentSize), &size))
+	if err != nil {
+		return "", err
+	}
+	return readText(process, block, min(size, 1<<24))
+}
+
+// text returns the parameter whose UNICODE_STRING is at an offset.
+func text(process windows.Handle, offset uintptr) (string, error) {
+	params, err := parameters(process)
+	if err != nil {
+		return "", err
+	}
+	var s struct {
+		length, _ uint16
+		buffer    uintptr
+	}
+	if err := read(process, params+offset, &s); err != nil {
+		return "", err
+	}
+	return readText(process, s.buffer, uintptr(s.length))
+}
+
+func parameters(process windows.Handle) (params uintptr, err error) {
 	var info struct {
 		_, peb, _, _, _, _ uintptr // PROCESS_BASIC_INFORMATION
 	}
-	err := windows.NtQueryInformationProcess(process, windows.ProcessBasicInformation,
+	err = windows.NtQueryInformationProcess(process, windows.ProcessBasicInformation,
 		unsafe.Pointer(&info), uint32(unsafe.Sizeof(info)), nil)
 	if err != nil {
-		return "", err
+		return 0, err
 	}
-	params, err := word(process, info.peb+unsafe.Offsetof(windows.PEB{}.ProcessParameters))
-	if err != nil {
-		return "", err
-	}
-	block, err := word(process, params+unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.Environment))
-	if err != nil {
-		return "", err
-	}
-	size, err := word(process, params+unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.EnvironmentSize))
-	if err != nil {
-		return "", err
-	}
-	if size == 0 || size > 1<<24 {
-		return "", nil // not set up yet, or nonsense
-	}
-	raw := make([]uint16, (size+1)/2)
-	if err := read(process, block, unsafe.Slice((*byte)(unsafe.Pointer(&raw[0])), size)); err != nil {
-		return "", err
-	}
-	return string(utf16.Decode(raw)), nil
+	err = read(process, info.peb+unsafe.Offsetof(windows.PEB{}.ProcessParameters), &params)
+	return params, err
 }
 
-func word(process windows.Handle, at uintptr) (w uintptr, err error) {
-	err = read(process, at, unsafe.Slice((*byte)(unsafe.Pointer(&w)), unsafe.Sizeof(w)))
-	return w, err
+func readText(process windows.Handle, at, size uintptr) (string, error) {
+	chars := make([]uint16, size/2)
+	if len(chars) == 0 {
+		return "", nil
+	}
+	err := windows.ReadProcessMemory(process, at, (*byte)(unsafe.Pointer(&chars[0])), uintptr(len(chars))*2, nil)
+	return string(utf16.Decode(chars)), err
 }
 
-func read(process windows.Handle, at uintptr, into []byte) error {
-	return windows.ReadProcessMemory(process, at, &into[0], uintptr(len(into)), nil)
+// read fills a variable that holds no pointers.
+func read[T any](process windows.Handle, at uintptr, into *T) error {
+	return windows.ReadProcessMemory(process, at, (*byte)(unsafe.Pointer(into)), unsafe.Sizeof(*into), nil)
 }
