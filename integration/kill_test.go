@@ -1,0 +1,5 @@
+package integration
+
+import "syscall"
+
+const sigKill = syscall.SIGKILL
