@@ -254,7 +254,7 @@ func (g *Group) reap() {
 		select {
 		case <-exited:
 		default:
-			g.waitErr, g.closePipes = g.stopErr, func() {}
+			g.closePipes, g.waitErr = func() {}, g.stopErr
 			go func() {
 				<-exited
 				g.collect()
@@ -263,11 +263,11 @@ func (g *Group) reap() {
 		}
 	}
 	<-exited // the table may tell of the zombie before the watch does
-	g.waitErr, g.closePipes = g.collect()
+	g.closePipes, g.waitErr = g.collect()
 }
 
-// collect returns the leader's result and what is left of cmd.Wait's work.
-func (g *Group) collect() (result error, closePipes func()) {
+// collect returns what is left of cmd.Wait's work, and the leader's result.
+func (g *Group) collect() (closePipes func(), result error) {
 	g.pinned.Lock()
 	defer g.pinned.Unlock()
 	g.reaped = true
@@ -291,7 +291,7 @@ func (g *Group) collect() (result error, closePipes func()) {
 	if errors.Is(result, syscall.ECHILD) {
 		result = ErrStatusUnknown
 	}
-	return result, closePipes
+	return closePipes, result
 }
 
 // pipeInUse reports whether w is the child's end of a pipe made by

@@ -22,7 +22,7 @@ var (
 	errNoExec     = fmt.Errorf("is not executable: %w", fs.ErrPermission)
 	errIsDir      = fmt.Errorf("is a directory: %w", fs.ErrPermission)
 	errNoLoader   = fmt.Errorf("exists, but its dynamic loader does not: %w", fs.ErrNotExist)
-	errExecFormat = errors.New("is neither a program for this machine nor a script that begins with #!")
+	errExecFormat = errors.New("is neither a program for this machine nor a script with a #! line")
 )
 
 // StartError says why a command was not started. Nothing runs then.

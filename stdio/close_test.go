@@ -224,13 +224,13 @@ func TestCloseWithAHangingHandler(t *testing.T) {
 	defer close(release)
 	entered := make(chan struct{})
 	client := mcp.NewClient(&mcp.Implementation{Name: "test"}, &mcp.ClientOptions{
-		CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			close(entered)
 			<-release
 			return nil, os.ErrInvalid
 		},
 	})
-	transport, w := zoo(t, servers.Command("sampler"))
+	transport, w := zoo(t, servers.Command("asker"))
 	session, err := stdio.Connect(t.Context(), client, transport, nil)
 	require.NoError(t, err)
 	<-entered

@@ -46,10 +46,13 @@ func register(name string, run func(args []string)) {
 // Main runs the server that this process was started as, and exits. In any
 // other process it returns at once.
 func Main() {
-	name := os.Getenv(nameVar)
-	if name == "" {
-		return
+	if name := os.Getenv(nameVar); name != "" {
+		Run(name)
 	}
+}
+
+// Run turns this process into a server, and exits when that has ended.
+func Run(name string) {
 	run := zoo[name]
 	if run == nil {
 		fmt.Fprintf(os.Stderr, "servers: no server named %q\n", name)

@@ -196,10 +196,7 @@ func (w *Witness) change(f func()) {
 	w.news = make(chan struct{})
 }
 
-var (
-	self     string   // the name of the server that this process is
-	lifeline net.Conn // held open until death
-)
+var self string // the name of the server that this process is
 
 // ready tells the witness, if there is one. A server calls it when its signals
 // are set and its children started, so that a test that has awaited it knows.
@@ -214,5 +211,5 @@ var ready = sync.OnceFunc(func() {
 		os.Exit(98)
 	}
 	fmt.Fprintf(conn, "%s %d\n", self, os.Getpid())
-	lifeline = conn
+	go io.Copy(io.Discard, conn) // holds it open until death
 })
