@@ -7,55 +7,26 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"sync"
 	"syscall"
-	"time"
 
 	"github.com/stdioguard/stdioguard/internal/proctable"
 )
 
 const sigCont = syscall.SIGCONT
 
-// direct is the tree whose leader is a child of the host itself. Its members
-// are the group and session of the leader, all their descendants, everybody
-// who carries the token, and everybody who was once one of these.
+// direct is the tree whose leader is a child of the host itself.
 type direct struct {
-	leader  *leader
-	id      proctable.ID // of the leader; Start is 0 where it was not to be had
-	session bool         // the leader has a session of its own
-	token   string
-
-	mu     sync.Mutex
-	seen   map[proctable.ID]bool      // a member stays one when its parent dies
-	unsure map[proctable.ID]time.Time // since when its environment is empty
+	leader *leader
+	census *census
 }
 
-// unsureBound is how long an empty environment may be that of a process inside
-// execve. After it, it belongs to a stranger who likes it empty.
-const unsureBound = 50 * time.Millisecond
-
-var errUnsure = errors.New("a process that may be of the tree is between two programs")
-
-func startTree(cmd *exec.Cmd, c Config, token string) (tree, error) {
-	if err := prepare(cmd, c.KeepTerminal); err != nil {
-		return nil, err
-	}
+func startDirect(cmd *exec.Cmd, c Config, token string) (tree, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	d := &direct{
-		// No exit can be missed: nobody but the group reaps the leader.
-		leader:  watchLeader(cmd.Process.Pid),
-		id:      proctable.ID{PID: cmd.Process.Pid},
-		session: cmd.SysProcAttr.Setsid,
-		token:   token,
-		seen:    make(map[proctable.ID]bool),
-		unsure:  make(map[proctable.ID]time.Time),
-	}
-	if p, err := proctable.Lookup(d.id.PID); err == nil {
-		d.id = p.ID()
-	}
-	return d, nil
+	// No exit can be missed: nobody but the group reaps the leader.
+	l := watchLeader(cmd.Process.Pid)
+	return &direct{l, newCensus(l.pid, cmd.SysProcAttr.Setsid, token)}, nil
 }
 
 // prepare asks for a group of its own. Go's child calls setsid or setpgid
@@ -83,7 +54,13 @@ func prepare(cmd *exec.Cmd, keepTerminal bool) error {
 
 func (d *direct) exited() <-chan struct{} { return d.leader.exited }
 
+func (d *direct) pid() int { return d.leader.pid }
+
+func (d *direct) lost() error { return nil }
+
 func (d *direct) release() { d.leader.close() }
+
+func (d *direct) alive() ([]proctable.Process, error) { return d.census.alive() }
 
 // signal goes to the group first: one call reaches all of it and is atomic
 // against fork, so that nothing in it can outrun the list of strays.
@@ -94,7 +71,7 @@ func (d *direct) signal(sig os.Signal, strays []proctable.Process) error {
 	}
 	errs := []error{d.signalGroup(s)}
 	for _, p := range strays {
-		if p.PGID == d.id.PID {
+		if p.PGID == d.leader.pid {
 			continue
 		}
 		if err := proctable.Signal(p.ID(), s); err != nil && !errors.Is(err, proctable.ErrNoProcess) {
@@ -117,70 +94,9 @@ func (d *direct) signalGroup(s syscall.Signal) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("procgroup: signal %v to group %d: %w", s, d.id.PID, err)
+		return fmt.Errorf("procgroup: signal %v to group %d: %w", s, d.leader.pid, err)
 	}
 	return nil
-}
-
-func (d *direct) alive() ([]proctable.Process, error) {
-	all, err := proctable.List()
-	if err != nil {
-		return nil, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-
-	unsure := false
-	members, roots := d.roots(all, &unsure)
-	var alive []proctable.Process
-	for _, p := range append(members, proctable.Descendants(all, roots...)...) {
-		d.seen[p.ID()] = true
-		if p.Alive() {
-			alive = append(alive, p)
-		}
-	}
-	if unsure && len(alive) == 0 {
-		return nil, errUnsure
-	}
-	return alive, nil
-}
-
-// roots finds the members that do not need a parent to be recognised.
-func (d *direct) roots(all []proctable.Process, unsure *bool) (members []proctable.Process, pids []int) {
-	// Somebody else's wait4 can let the leader's number go. Then neither it nor
-	// the group of that number is ours any more.
-	pinned := false
-	for _, p := range all {
-		pinned = pinned || p.ID() == d.id
-	}
-	for _, p := range all {
-		if p.Start < d.id.Start {
-			continue // older than the leader
-		}
-		mine := p.ID() == d.id || d.seen[p.ID()] ||
-			pinned && (p.PGID == d.id.PID || d.session && p.SID == d.id.PID) ||
-			d.carries(p, unsure)
-		if mine {
-			members = append(members, p)
-			pids = append(pids, p.PID)
-		}
-	}
-	return members, pids
-}
-
-func (d *direct) carries(p proctable.Process, unsure *bool) bool {
-	switch proctable.Carrier(p, d.token) {
-	case proctable.Yes:
-		return true
-	case proctable.Unsure:
-		since, known := d.unsure[p.ID()]
-		if !known {
-			since = time.Now()
-			d.unsure[p.ID()] = since
-		}
-		*unsure = *unsure || time.Since(since) < unsureBound
-	}
-	return false
 }
 
 // killGroup is the only caller of kill with a negative number. Group 0 would be

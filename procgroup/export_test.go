@@ -11,6 +11,7 @@ import (
 // LeaderOnly returns c with the protection off: the leader alone is signalled and
 // looked for, as os/exec does. A kill test that passes with it proves nothing.
 func LeaderOnly(c Config) Config {
+	c.NoGuardian = true
 	c.wrap = func(cmd *exec.Cmd, t tree) tree { return leaderOnly{t, cmd} }
 	return c
 }

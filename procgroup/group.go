@@ -37,7 +37,7 @@ type Group struct {
 
 // Pid returns the process id of the leader. On Unix it is also the number of
 // its process group. It says nothing about whether the leader still runs.
-func (g *Group) Pid() int { return g.cmd.Process.Pid }
+func (g *Group) Pid() int { return g.tree.pid() }
 
 // Done returns a channel that is closed when the tree is gone and its leader
 // reaped, or when it was given up: [Group.Stop] then tells the survivors.
@@ -105,6 +105,9 @@ func (g *Group) Members() ([]Process, error) {
 		return nil, nil
 	}
 	alive, err := g.tree.alive()
+	if errors.Is(err, errUnsettled) {
+		err = nil // nobody, as far as can be seen at this moment
+	}
 	return describe(alive), err
 }
 
@@ -202,8 +205,14 @@ func (g *Group) sweep() error {
 		exited   = g.tree.exited()
 		deadline = time.Now().Add(killBound)
 	)
+	wait := killPatience
 	for {
 		killErr := g.tree.signal(os.Kill, alive)
+		select {
+		case <-exited: // the usual next event, and no reason to sleep through it
+			exited = nil
+		case <-time.After(wait):
+		}
 		var err error
 		if alive, err = g.tree.alive(); check.gone(alive, err) {
 			return nil
@@ -211,11 +220,7 @@ func (g *Group) sweep() error {
 		if time.Now().After(deadline) {
 			return &SurvivorsError{Processes: describe(alive), Err: errors.Join(err, killErr)}
 		}
-		select {
-		case <-exited: // the usual next event, and no reason to sleep through it
-			exited = nil
-		case <-time.After(check.step()):
-		}
+		wait = check.step()
 	}
 }
 
@@ -290,6 +295,9 @@ func (g *Group) collect() (closePipes func(), result error) {
 	}
 	if errors.Is(result, syscall.ECHILD) {
 		result = ErrStatusUnknown
+	}
+	if lost := g.tree.lost(); lost != nil {
+		result = errors.Join(lost, result)
 	}
 	return closePipes, result
 }

@@ -36,6 +36,7 @@ var (
 // that ends.
 type job struct {
 	handle windows.Handle
+	leader int
 	keep   bool // leave the members alone on release
 	ended  chan struct{}
 }
@@ -61,6 +62,7 @@ func startTree(cmd *exec.Cmd, c Config, _ string) (tree, error) {
 		windows.CloseHandle(j.handle)
 		return nil, err
 	}
+	j.leader = cmd.Process.Pid
 	if err := j.adopt(cmd.Process, resume); err != nil {
 		// The job may have it or not: end it both ways.
 		windows.CloseHandle(j.handle)
@@ -134,7 +136,11 @@ func resumeProcess(process windows.Handle) error {
 	return nil
 }
 
+func (j *job) pid() int { return j.leader }
+
 func (j *job) exited() <-chan struct{} { return j.ended }
+
+func (j *job) lost() error { return nil }
 
 // release ends what is left, unless that was to be kept.
 func (j *job) release() {

@@ -1,6 +1,7 @@
 package procgroup
 
 import (
+	"errors"
 	"os"
 
 	"github.com/stdioguard/stdioguard/internal/proctable"
@@ -10,9 +11,12 @@ import (
 // implementation per kind of system; Group, which owns the tree, neither knows
 // nor asks which.
 //
-// exited, signal and alive are safe for concurrent use. None of them
+// signal and alive are safe for concurrent use. None of them
 // blocks for longer than the system needs to answer.
 type tree interface {
+	// pid is the leader's.
+	pid() int
+
 	// exited is closed when the leader has ended and before it is reaped: its
 	// PID still means it and nobody else.
 	exited() <-chan struct{}
@@ -27,7 +31,14 @@ type tree interface {
 	// mechanism can find them. An error means that the list may be incomplete.
 	alive() ([]proctable.Process, error)
 
+	// lost is the reason why the tree ended that its leader's status does not
+	// tell, or nil. It is asked for after exited.
+	lost() error
+
 	// release gives back what the tree holds of the system. It is called once,
 	// after the last call of any other method.
 	release()
 }
+
+// errUnsettled: nobody was found alive, but that may be different in a moment.
+var errUnsettled = errors.New("a process of the tree may be between two programs")

@@ -10,6 +10,7 @@ import (
 func init() {
 	register("escapist", escapist)
 	register("forker", forker)
+	register("clan", clan)
 }
 
 // escapist is ordinary but has two children that left its group: one in a
@@ -27,4 +28,13 @@ func forker([]string) { child(detached(Command("stubborn-sleeper"))) }
 func detached(cmd *exec.Cmd) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd
+}
+
+// clan ignores end of file and SIGTERM, and so do its three children: one in its
+// group, one in a session of its own, one a daemon.
+func clan([]string) {
+	child(Command("stubborn-sleeper"))
+	child(detached(Command("stubborn-sleeper")))
+	child(detached(Command("forker"))).Wait()
+	stubborn(nil)
 }

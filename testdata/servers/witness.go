@@ -145,12 +145,18 @@ func (w *Witness) Left(t testing.TB, names ...string) {
 	}
 }
 
+// Emptied waits until all that have reported are dead, for as long as d, and
+// reports whether they are.
+func (w *Witness) Emptied(d time.Duration) bool {
+	return len(w.wait(d, func(alive []Seen) bool { return len(alive) == 0 })) == 0
+}
+
 // Settle waits until all that have reported are dead. It is for those that the
 // test itself has ended; what the code under test should have ended is for Gone.
 func (w *Witness) Settle(t testing.TB) {
 	t.Helper()
-	if alive := w.wait(30*time.Second, func(alive []Seen) bool { return len(alive) == 0 }); len(alive) > 0 {
-		t.Fatalf("servers: still alive: %v", alive)
+	if !w.Emptied(30 * time.Second) {
+		t.Fatalf("servers: still alive: %v", w.Alive())
 	}
 }
 

@@ -1,0 +1,138 @@
+package guardian
+
+import "syscall"
+
+// orphanMillis is what the tree gets between TERM and KILL when the host is dead.
+// With the sweep that follows it must stay under three seconds.
+const orphanMillis = 1000
+
+// attend serves the host until the tree is to be swept: the leader has ended, the
+// host asks for the kill, or the host is dead and the tree had its moment.
+func (g *guard) attend() {
+	for {
+		switch event, signal := g.wait(-1); event {
+		case leaderEnded:
+			g.ended = true
+			return
+		case timeIsUp:
+			return
+		case command:
+			if signal == syscall.SIGKILL {
+				return
+			}
+			g.pass(signal)
+		case hostDied:
+			g.orphaned()
+		}
+	}
+}
+
+// orphaned begins the ladder of a tree whose host is dead. End of file on the
+// server's stdin came by itself.
+func (g *guard) orphaned() {
+	g.orphan = true
+	g.deadline = now() + orphanMillis
+	g.pass(syscall.SIGTERM)
+}
+
+// leave gives those whom the leader left behind their moment: SIGTERM, unless they
+// had that already, and the time that the spec grants or, after a SIGTERM of the
+// host's, the host. It reports whether they have used it.
+func (g *guard) leave() (gone bool) {
+	for step := 1; ; step = min(2*step, 32) {
+		if g.reapOrphans() == 0 {
+			return true
+		}
+		if !g.termed {
+			g.deadline = now() + int64(g.spec.SweepMillis)
+			g.pass(syscall.SIGTERM)
+		}
+		switch event, signal := g.wait(step); {
+		case event == timeIsUp, event == command && signal == syscall.SIGKILL:
+			return false
+		case event == command:
+			g.pass(signal)
+		case event == hostDied:
+			g.orphaned()
+		}
+	}
+}
+
+type event int
+
+const (
+	nothing event = iota
+	leaderEnded
+	timeIsUp
+	command // of the host: a signal
+	hostDied
+)
+
+// wait blocks until something happens, or for some milliseconds; -1 is for ever.
+// What has happened once is not asked for again: it would come at once.
+func (g *guard) wait(millis int) (event, syscall.Signal) {
+	if g.deadline > 0 {
+		left := g.deadline - now()
+		if left <= 0 {
+			return timeIsUp, 0
+		}
+		if millis < 0 || int64(millis) > left {
+			millis = int(left)
+		}
+	}
+	fds := [3]pollFD{
+		{fd: int32(g.exited[0]), events: pollIn},
+		{fd: int32(g.socket), events: pollIn},
+		{fd: int32(g.pidfd), events: pollIn},
+	}
+	if g.ended {
+		fds[0].fd = -1
+	}
+	if g.orphan {
+		fds[1].fd, fds[2].fd = -1, -1
+	}
+	switch {
+	case !poll(fds[:], millis):
+		return nothing, 0
+	case fds[0].revents != 0:
+		return leaderEnded, 0
+	case fds[1].revents != 0:
+		var b [1]byte
+		n, err := syscall.Read(g.socket, b[:])
+		if n == 1 {
+			return command, syscall.Signal(b[0])
+		}
+		if err == syscall.EINTR {
+			return nothing, 0
+		}
+	}
+	return hostDied, 0
+}
+
+// pass hands a signal to the group; TERM to those as well who left it.
+func (g *guard) pass(sig syscall.Signal) {
+	g.killGroup(sig)
+	if sig != syscall.SIGTERM {
+		return
+	}
+	g.termed = true
+	g.reaping <- struct{}{}
+	strays := g.strays()
+	for _, pid := range strays {
+		syscall.Kill(pid, sig)
+	}
+	// A stopped process takes no TERM.
+	g.killGroup(syscall.SIGCONT)
+	for _, pid := range strays {
+		syscall.Kill(pid, syscall.SIGCONT)
+	}
+	<-g.reaping
+}
+
+// killGroup is the only place that signals a group. Group 0 would be our own, and
+// group 1, as -1, everybody; the leader's is ours until the leader is reaped.
+func (g *guard) killGroup(sig syscall.Signal) {
+	if g.leader > 1 {
+		syscall.Kill(-g.leader, sig)
+	}
+}

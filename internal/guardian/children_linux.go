@@ -1,0 +1,83 @@
+package guardian
+
+import "syscall"
+
+// children returns the children of a process, zombies included; 0 is this one.
+// proc_pid_task_children(5) lists them for each thread: all have to be asked.
+func children(pid int) (pids []int) {
+	dir := "/proc/self/task"
+	if pid != 0 {
+		dir = "/proc/" + decimal(pid) + "/task"
+	}
+	for _, task := range names(dir) {
+		list := readFile(dir + "/" + task + "/children")
+		for len(list) > 0 {
+			n, rest, ok := number(list)
+			if !ok {
+				break
+			}
+			pids, list = append(pids, n), rest
+		}
+	}
+	return pids
+}
+
+// descendants returns the tree of this process, parents before children.
+func descendants() []int {
+	all := children(0)
+	for i := 0; i < len(all); i++ {
+		all = append(all, children(all[i])...)
+	}
+	return all
+}
+
+// strays returns the descendants that are not in the leader's group.
+func (g *guard) strays() (pids []int) {
+	for _, pid := range descendants() {
+		group, _, errno := syscall.RawSyscall(syscall.SYS_GETPGID, uintptr(pid), 0, 0)
+		if errno == 0 && int(group) != g.leader {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// names lists a directory of numbers.
+func names(dir string) (list []string) {
+	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer syscall.Close(fd)
+	buf := make([]byte, 8<<10)
+	for {
+		n, err := syscall.ReadDirent(fd, buf)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return list
+		}
+		_, _, list = syscall.ParseDirent(buf[:n], -1, list)
+	}
+}
+
+func readFile(path string) string {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	defer syscall.Close(fd)
+	var all []byte
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := syscall.Read(fd, buf)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return string(all)
+		}
+		all = append(all, buf[:n]...)
+	}
+}

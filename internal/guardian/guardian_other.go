@@ -1,0 +1,6 @@
+//go:build !linux
+
+package guardian
+
+// Supported tells whether this system has a guardian.
+const Supported = false

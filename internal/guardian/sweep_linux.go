@@ -1,0 +1,140 @@
+package guardian
+
+import "syscall"
+
+const (
+	// killMillis is how long the tree may take to vanish after the first KILL.
+	killMillis = 4500
+
+	// eagerRounds is how often the children are killed as found. That is the
+	// quickest way with everything but a fork storm, which refills each slot
+	// that is emptied: after these rounds the tree is frozen first.
+	eagerRounds = 3
+)
+
+// sweep ends what is left of the tree, and reaps its leader last. It returns the
+// leader's status.
+func (g *guard) sweep() syscall.WaitStatus {
+	if g.ended && g.spec.Keep && !g.orphan {
+		g.report(Report{Kind: Gone}) // as far as it was to go
+		return g.reapLeader()
+	}
+	if !g.ended || !g.leave() {
+		g.force()
+	}
+	status := g.reapLeader()
+	g.settle()
+	return status
+}
+
+// force kills until nobody is left, or killMillis is over.
+func (g *guard) force() {
+	g.killGroup(syscall.SIGKILL) // one call, atomic against fork
+	deadline := now() + killMillis
+	for round := 0; now() < deadline; round++ {
+		if round >= eagerRounds {
+			g.freeze()
+		}
+		if g.killChildren() {
+			return
+		}
+		pause(min(round, 16))
+	}
+}
+
+// killChildren kills every child, and reaps those that have ended but for the
+// leader. It reports whether nobody but the leader's zombie is left. Orphans come
+// to us, so killing children level by level reaches the whole tree.
+func (g *guard) killChildren() (gone bool) {
+	g.reaping <- struct{}{}
+	defer func() { <-g.reaping }()
+	left := !peek(g.leader)
+	for _, pid := range children(0) {
+		syscall.Kill(pid, syscall.SIGKILL)
+		if pid != g.leader && !reap(pid) {
+			left = true
+		}
+	}
+	return !left
+}
+
+// freeze stops the tree from the top down, as it is found, until two looks in a
+// row find nobody new. A frozen process forks no more, so what is listed then is all.
+func (g *guard) freeze() {
+	g.reaping <- struct{}{}
+	defer func() { <-g.reaping }()
+	frozen := make(map[int]bool)
+	for clean, looks := 0, 0; clean < 2 && looks < 200; looks++ {
+		clean++
+		for _, pid := range descendants() {
+			if !frozen[pid] {
+				syscall.Kill(pid, syscall.SIGSTOP)
+				frozen[pid], clean = true, 0
+			}
+		}
+	}
+	for pid := range frozen {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// reapOrphans reaps children that have ended, the leader excepted, and returns
+// the number of those that live.
+func (g *guard) reapOrphans() (living int) {
+	for _, pid := range children(0) {
+		if pid != g.leader && !reap(pid) {
+			living++
+		}
+	}
+	return living
+}
+
+// reap reports whether a child has ended, and lets go of it then.
+func reap(pid int) bool {
+	got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+	return got == pid || err == syscall.ECHILD
+}
+
+// reapLeader lets the number of the group go. From here on nobody may signal it.
+func (g *guard) reapLeader() syscall.WaitStatus {
+	var status syscall.WaitStatus
+	leader := g.leader
+	if !peek(leader) {
+		return status // it cannot be killed: a survivor
+	}
+	g.leader = 0
+	syscall.Wait4(leader, &status, 0, nil)
+	return status
+}
+
+// settle tells the host the end of the story: that this process has no child any
+// more, which the kernel knows best, or who is left.
+func (g *guard) settle() {
+	for {
+		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+		if err == syscall.ECHILD {
+			g.report(Report{Kind: Gone})
+			return
+		}
+		if pid <= 0 && err != syscall.EINTR {
+			break
+		}
+	}
+	for _, pid := range children(0) {
+		errno, _ := syscall.Kill(pid, syscall.SIGKILL).(syscall.Errno)
+		g.report(Report{Kind: Survivor, PID: pid, Errno: int(errno)})
+	}
+}
+
+// mirror ends this process as the server has ended.
+func (g *guard) mirror(status syscall.WaitStatus) {
+	if !status.Signaled() {
+		syscall.Exit(status.ExitStatus())
+	}
+	sig := status.Signal()
+	syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}) // its core, not ours
+	setHandler(sig, sigDefault)
+	syscall.Kill(syscall.Getpid(), sig)
+	pause(1000) // it comes at once
+	syscall.Exit(128 + int(sig))
+}

@@ -1,0 +1,105 @@
+package procgroup_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/stdioguard/stdioguard/procgroup"
+	"github.com/stdioguard/stdioguard/testdata/servers"
+)
+
+// events are the ways in which a host ends a server, or itself. They run in a
+// process of their own, as soon as a line comes on its stdin.
+var events = map[string]func(g *procgroup.Group, cancel context.CancelFunc){
+	"Stop":    func(g *procgroup.Group, _ context.CancelFunc) { must(g.Stop(context.Background())) },
+	"Kill":    func(g *procgroup.Group, _ context.CancelFunc) { must(g.Kill()) },
+	"context": func(g *procgroup.Group, cancel context.CancelFunc) { cancel(); <-g.Done() },
+	"panic, recovered": func(g *procgroup.Group, cancel context.CancelFunc) {
+		defer func() { recover(); <-g.Done() }()
+		defer cancel()
+		panic("recovered")
+	},
+	"return from main":     func(*procgroup.Group, context.CancelFunc) { dies = false },
+	"panic":                func(*procgroup.Group, context.CancelFunc) { panic("in main") },
+	"panic in a goroutine": func(*procgroup.Group, context.CancelFunc) { go func() { panic("elsewhere") }(); select {} },
+	"os.Exit":              func(*procgroup.Group, context.CancelFunc) { os.Exit(1) },
+	"syscall.Exit":         func(*procgroup.Group, context.CancelFunc) { syscall.Exit(1) },
+	"log.Fatal":            func(*procgroup.Group, context.CancelFunc) { log.Fatal("fatal") },
+	"concurrent map write": func(*procgroup.Group, context.CancelFunc) { concurrentMapWrite() },
+	"stack overflow":       func(*procgroup.Group, context.CancelFunc) { overflow(0) },
+	"SIGKILL":              func(*procgroup.Group, context.CancelFunc) { raise(syscall.SIGKILL) },
+	"SIGTERM":              func(*procgroup.Group, context.CancelFunc) { raise(syscall.SIGTERM) },
+	"SIGINT":               func(*procgroup.Group, context.CancelFunc) { raise(syscall.SIGINT) },
+	"SIGQUIT":              func(*procgroup.Group, context.CancelFunc) { raise(syscall.SIGQUIT) },
+	"SIGSEGV":              func(*procgroup.Group, context.CancelFunc) { raise(syscall.SIGSEGV) },
+	"terminal Ctrl-C":      func(*procgroup.Group, context.CancelFunc) { select {} }, // the test types it
+	"terminal hangup":      func(*procgroup.Group, context.CancelFunc) { select {} }, // the test closes it
+}
+
+// hostLives: after these the host is still there.
+var hostLives = map[string]bool{"Stop": true, "Kill": true, "context": true, "panic, recovered": true}
+
+// dies is false for the one host that is to return from main.
+var dies = true
+
+const directHost = "direct: " // before an event: without a guardian
+
+func host(event string) int {
+	event, direct := strings.CutPrefix(event, directHost)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	cmd := servers.Command("clan")
+	stdin, err := cmd.StdinPipe()
+	must(err)
+	defer stdin.Close()
+	g, err := procgroup.Config{Grace: 50 * time.Millisecond, NoGuardian: direct}.Start(ctx, cmd)
+	must(err)
+	fmt.Println(g.Pid())
+	bufio.NewReader(os.Stdin).ReadString('\n')
+	events[event](g, cancel)
+	if hostLives[event] {
+		fmt.Println("done")
+		bufio.NewReader(os.Stdin).ReadString('\n') // until the test has looked
+	}
+	return 0
+}
+
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "host:", err)
+		os.Exit(99)
+	}
+}
+
+func raise(sig syscall.Signal) {
+	syscall.Kill(os.Getpid(), sig)
+	select {}
+}
+
+func concurrentMapWrite() {
+	m := make(map[int]int)
+	for range 8 {
+		go func() {
+			for i := 0; ; i++ {
+				m[i%8] = i
+			}
+		}()
+	}
+	select {}
+}
+
+func overflow(n int) int { return overflow(n+1) + overflow(n+2) }
+
+// hostCommand is this test binary as a host.
+func hostCommand(event string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), hostVar+"="+event, "GORACE=atexit_sleep_ms=0", "GOTRACEBACK=none")
+	return cmd
+}
