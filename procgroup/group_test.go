@@ -113,7 +113,7 @@ func TestStatusStolenByAnotherWait(t *testing.T) {
 	require.NoError(t, err)
 	cmd := exec.Command("sh", "-c", "sleep 60 & read line")
 	cmd.Stdin = r
-	g, err := procgroup.Start(t.Context(), cmd)
+	g, err := procgroup.Config{NoGuardian: true}.Start(t.Context(), cmd)
 	require.NoError(t, err)
 	r.Close()
 	members, err := g.Members()

@@ -52,6 +52,12 @@ var dies = true
 const directHost = "direct: " // before an event: without a guardian
 
 func host(event string) int {
+	switch event {
+	case "start":
+		return startOnly()
+	case "leak":
+		return leak()
+	}
 	event, direct := strings.CutPrefix(event, directHost)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -69,6 +75,37 @@ func host(event string) int {
 		bufio.NewReader(os.Stdin).ReadString('\n') // until the test has looked
 	}
 	return 0
+}
+
+// startOnly is killed somewhere in here.
+func startOnly() int {
+	fmt.Println("starting")
+	cmd := servers.Command("clan")
+	stdin, err := cmd.StdinPipe()
+	must(err)
+	defer stdin.Close()
+	_, err = procgroup.Start(context.Background(), cmd)
+	must(err)
+	select {}
+}
+
+// leak starts a server and then a process that inherits every descriptor of this
+// one. It says so and waits to be killed.
+func leak() int {
+	cmd := servers.Command("clan")
+	stdin, err := cmd.StdinPipe()
+	must(err)
+	_, err = procgroup.Start(context.Background(), cmd)
+	must(err)
+	holder := servers.Command("sleeper")
+	for fd := uintptr(3); fd < 32; fd++ {
+		if dup, err := syscall.Dup(int(fd)); err == nil {
+			holder.ExtraFiles = append(holder.ExtraFiles, os.NewFile(uintptr(dup), "copy"))
+		}
+	}
+	must(holder.Start())
+	fmt.Println("leaked", stdin != nil)
+	select {}
 }
 
 func must(err error) {

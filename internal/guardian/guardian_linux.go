@@ -108,6 +108,7 @@ func (g *guard) run() {
 		syscall.Exit(1)
 	}
 
+	g.closeStrangers()
 	setHandler(syscall.SIGCHLD, sigDefault) // ignored, there would be no zombies to pin numbers
 	err := syscall.Pipe2(g.exited[:], syscall.O_CLOEXEC)
 	if err == nil {
@@ -129,6 +130,22 @@ func (g *guard) run() {
 	g.attend()
 	status := g.sweep()
 	g.mirror(status)
+}
+
+// closeStrangers closes what the host's own parent, or carelessness, has left open
+// across execve: the server gets the descriptors it was given and no others, and
+// nothing is held open by us. The runtime's own are close-on-exec, and stay.
+func (g *guard) closeStrangers() {
+	for _, name := range names("/proc/self/fd") {
+		fd, _, ok := number(name + " ")
+		if !ok || fd < g.spec.Files || fd == g.socket {
+			continue
+		}
+		flags, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0)
+		if errno == 0 && flags&syscall.FD_CLOEXEC == 0 {
+			syscall.Close(fd)
+		}
+	}
 }
 
 // spawn starts the server. This goroutine is locked to the main thread, as all of
