@@ -2,6 +2,7 @@ package leakcheck
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"syscall"
@@ -21,10 +22,13 @@ var killed = struct {
 }{ids: make(map[proctable.ID]bool)}
 
 // look takes one look at the table.
-func look(c *config) ([]Leak, error) {
+//
+// unsure: nobody was found, but a process was seen that may be inside execve, where
+// it has no environment. It tells at the next look.
+func look(c *config) (leaks []Leak, unsure bool, err error) {
 	all, err := proctable.List()
 	if err != nil {
-		return nil, errors.Join(errors.New("leakcheck: cannot look"), err)
+		return nil, false, fmt.Errorf("leakcheck: cannot look: %w", err)
 	}
 	self := os.Getpid()
 	var me proctable.Process
@@ -34,7 +38,7 @@ func look(c *config) ([]Leak, error) {
 		}
 	}
 
-	var leaks []Leak
+	adopters := proctable.Adopters(all)
 	found := map[int]bool{self: true}
 	add := func(p proctable.Process, how string) {
 		if !found[p.PID] && !c.ignored(p) && !wasKilled(p) {
@@ -53,12 +57,20 @@ func look(c *config) ([]Leak, error) {
 		}
 	}
 	for _, p := range all {
-		if p.Alive() && p.Start >= me.Start && !found[p.PID] &&
-			proctable.Carrier(p, token) == proctable.Yes {
+		if !p.Alive() || p.Start < me.Start || found[p.PID] {
+			continue
+		}
+		carries, err := proctable.Carrier(p, token)
+		switch {
+		case err != nil:
+			return nil, false, fmt.Errorf("leakcheck: cannot look: %w", err)
+		case carries == proctable.Yes:
 			add(p, "orphan: carries the token of this process")
+		case carries == proctable.Unsure && adopters[p.PPID]:
+			unsure = true
 		}
 	}
-	return leaks, nil
+	return leaks, unsure, nil
 }
 
 func wasKilled(p proctable.Process) bool {
@@ -82,7 +94,7 @@ func verify(opts []Option) (report string) {
 	// What was found may have children by now, so look and kill until quiet.
 	for deadline := time.Now().Add(killBound); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		kill(leak.Leaks)
-		if leak.Leaks, err = look(c); err != nil || len(leak.Leaks) == 0 {
+		if leak.Leaks, _, err = look(c); err != nil || len(leak.Leaks) == 0 {
 			break
 		}
 	}

@@ -12,9 +12,9 @@
 // It works for children started in any way, by plain os/exec as well, and for
 // what they started: a process is found as a child or descendant of the test
 // process, or, after its parents died or it detached itself, by a token that
-// this package puts into the environment of the test process at init, and that
-// every child inherits. That variable, STDIOGUARD_TOKEN, is all it changes. A
-// child that has ended but was never waited for is a leak as well: a zombie.
+// this package puts into the environment of the test process at init. That
+// variable, STDIOGUARD_TOKEN, is all it changes. A child that has ended but was
+// never waited for is a leak as well: a zombie.
 //
 // Data flows one way: process table -> [Find] -> [LeakError] -> test. The package
 // imports neither the testing package nor the rest of this module but for the
@@ -22,7 +22,8 @@
 //
 // # Limits
 //
-// A process that has lost its parents and wiped its environment is not found.
+// A process that has lost its parents is found by the token only: not where it, or
+// the test by a cmd.Env of its own, has left that out of its environment.
 // Neither is, on systems other than Linux, one whose environment the system
 // hides. Where the table itself cannot be read, the check fails.
 package leakcheck
@@ -58,15 +59,20 @@ type TestingM interface {
 }
 
 // VerifyNone registers a check with t.Cleanup: the test fails if a process that
-// it caused is still there. What was found is reported and then killed, so that
-// one leak does not fail the next ten tests or keep `go test` from ending.
+// this test binary caused is still there. What was found is reported and then
+// killed, so that one leak does not fail the next ten tests or keep `go test` from
+// ending. The check returns at once when nothing is there and waits for up to 2 s
+// otherwise: see [Within]. All functions of the package may be called at once.
+//
+// A process that is meant to be there, such as a fixture of TestMain, is found, and
+// killed, as well: name it with [IgnoreCurrent] or [IgnorePID].
 //
 // Call it as the first line of a test: functions registered with t.Cleanup run
 // last in, first out, so the check then comes after all that the test cleans up
 // itself. As a deferred call it works too, but then looks before the functions
-// that were registered with t.Cleanup have run. In parallel tests of one process
-// the processes of all of them are in view: guard such a package with
-// [VerifyTestMain].
+// that were registered with t.Cleanup have run. Do not use it in parallel tests:
+// the processes of all of them are in view, and the first check to run would kill
+// those of the others. Guard such a package with [VerifyTestMain].
 func VerifyNone(t TestingT, opts ...Option) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -98,17 +104,21 @@ func VerifyTestMain(m TestingM, opts ...Option) {
 func Find(opts ...Option) error {
 	c := newConfig(opts)
 	deadline := time.Now().Add(c.within)
+	doubts := time.Now().Add(unsureBound)
 	for step := time.Millisecond; ; step = min(2*step, 50*time.Millisecond) {
-		leaks, err := look(c)
-		if err != nil {
+		leaks, unsure, err := look(c)
+		switch {
+		case err != nil:
 			return err
-		}
-		if len(leaks) == 0 {
+		case len(leaks) == 0 && (!unsure || time.Now().After(doubts)):
 			return nil
-		}
-		if time.Now().After(deadline) {
+		case len(leaks) > 0 && time.Now().After(deadline):
 			return &LeakError{Leaks: leaks}
 		}
 		time.Sleep(step)
 	}
 }
+
+// unsureBound is how long an empty environment may be that of a process inside
+// execve. After it, it belongs to a stranger who likes it empty.
+const unsureBound = 50 * time.Millisecond

@@ -48,7 +48,7 @@ func (c *config) ignored(p proctable.Process) bool {
 // IgnoreCurrent ignores the processes that are there when it is called, as
 // opposed to when the check is made.
 func IgnoreCurrent() Option {
-	leaks, _ := look(newConfig(nil)) // if it cannot look, neither can the check
+	leaks, _, _ := look(newConfig(nil)) // if it cannot look, neither can the check
 	return option(func(c *config) {
 		for _, l := range leaks {
 			c.ignore[l.id] = true

@@ -18,9 +18,12 @@ type census struct {
 	session bool         // the leader has a session of its own
 	token   string
 
+	group func() bool // the system has a group of the leader's; nil: not to be asked
+
 	mu     sync.Mutex
-	seen   map[proctable.ID]bool      // a member stays one when its parent dies
-	unsure map[proctable.ID]time.Time // since when its environment is empty
+	seen   map[proctable.ID]bool // a member stays one when its parent dies
+	quiet  time.Time             // of the first look that saw nobody alive
+	unsure map[proctable.ID]bool // whose environment was empty then
 }
 
 // unsureBound is how long an empty environment may be that of a process inside
@@ -33,7 +36,7 @@ func newCensus(leader int, session bool, token string) *census {
 		session: session,
 		token:   token,
 		seen:    make(map[proctable.ID]bool),
-		unsure:  make(map[proctable.ID]time.Time),
+		unsure:  make(map[proctable.ID]bool),
 	}
 	if p, err := proctable.Lookup(leader); err == nil {
 		c.id = p.ID()
@@ -45,16 +48,22 @@ func newCensus(leader int, session bool, token string) *census {
 // no members themselves, count as well.
 func (c *census) alive(parents ...int) ([]proctable.Process, error) {
 	all, err := proctable.List()
-	if err != nil {
-		return nil, err
+	if err != nil && len(all) == 0 {
+		return nil, err // hidden rows are those of other users: see Limits
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-
-	unsure := false
-	members, roots := c.roots(all, &unsure)
+	roots, doubtful, err := c.roots(all)
+	if err != nil {
+		return nil, err
+	}
+	members := roots
+	pids := slices.Clone(parents)
+	for _, p := range roots {
+		pids = append(pids, p.PID)
+	}
+	members = append(members, proctable.Descendants(all, pids...)...)
 	var alive []proctable.Process
-	members = append(members, proctable.Descendants(all, append(roots, parents...)...)...)
 	for _, p := range members {
 		if slices.Contains(parents, p.PID) {
 			continue
@@ -64,46 +73,68 @@ func (c *census) alive(parents ...int) ([]proctable.Process, error) {
 			alive = append(alive, p)
 		}
 	}
-	if unsure && len(alive) == 0 {
+	if len(alive) == 0 && c.unsettled(doubtful) {
 		return nil, errUnsettled
 	}
 	return alive, nil
 }
 
-// roots finds the members that do not need a parent to be recognised.
-func (c *census) roots(all []proctable.Process, unsure *bool) (members []proctable.Process, pids []int) {
-	// Somebody else's wait4 can let the leader's number go. Then neither it nor
-	// the group of that number is ours any more.
-	pinned := false
-	for _, p := range all {
-		pinned = pinned || p.ID() == c.id
-	}
+// roots finds the members that do not need a parent to be recognised, and those
+// of whom only the next look can tell.
+func (c *census) roots(all []proctable.Process) (members, doubtful []proctable.Process, err error) {
+	pinned := c.pinned(all)
+	adopters := proctable.Adopters(all)
 	for _, p := range all {
 		if p.Start < c.id.Start {
 			continue // older than the leader
 		}
 		mine := p.ID() == c.id || c.seen[p.ID()] ||
-			pinned && (p.PGID == c.id.PID || c.session && p.SID == c.id.PID) ||
-			c.carries(p, unsure)
+			pinned && (p.PGID == c.id.PID || c.session && p.SID == c.id.PID)
+		if !mine {
+			carries, err := proctable.Carrier(p, c.token)
+			if err != nil {
+				return nil, nil, err
+			}
+			mine = carries == proctable.Yes
+			// A member's child is found by descent, whatever its environment.
+			if carries == proctable.Unsure && adopters[p.PPID] {
+				doubtful = append(doubtful, p)
+			}
+		}
 		if mine {
 			members = append(members, p)
-			pids = append(pids, p.PID)
 		}
 	}
-	return members, pids
+	return members, doubtful, nil
 }
 
-func (c *census) carries(p proctable.Process, unsure *bool) bool {
-	switch proctable.Carrier(p, c.token) {
-	case proctable.Yes:
-		return true
-	case proctable.Unsure:
-		since, known := c.unsure[p.ID()]
-		if !known {
-			since = time.Now()
-			c.unsure[p.ID()] = since
+// pinned tells whether the leader's number is still its own. Somebody else's wait4
+// can let it go; then neither it nor the group of that number is ours any more,
+// unless the system knows the group by a better name than its number.
+func (c *census) pinned(all []proctable.Process) bool {
+	if c.id.Start == 0 { // there was no descriptor to be had for a look at the start
+		if p, err := proctable.Lookup(c.id.PID); err == nil {
+			c.id = p.ID()
 		}
-		*unsure = *unsure || time.Since(since) < unsureBound
 	}
-	return false
+	for _, p := range all {
+		if p.PID == c.id.PID {
+			return p.ID() == c.id
+		}
+	}
+	return c.group != nil && c.group()
+}
+
+// unsettled reports whether a doubtful process may still turn out to be a member.
+// Those who come after nobody was left alive have no member for a parent.
+func (c *census) unsettled(doubtful []proctable.Process) bool {
+	if c.quiet.IsZero() {
+		c.quiet = time.Now()
+		for _, p := range doubtful {
+			c.unsure[p.ID()] = true
+		}
+	}
+	return time.Since(c.quiet) < unsureBound && slices.ContainsFunc(doubtful, func(p proctable.Process) bool {
+		return c.unsure[p.ID()]
+	})
 }

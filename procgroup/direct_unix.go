@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 
 	"github.com/stdioguard/stdioguard/internal/proctable"
@@ -26,7 +27,12 @@ func startDirect(cmd *exec.Cmd, c Config, token string) (tree, error) {
 	}
 	// No exit can be missed: nobody but the group reaps the leader.
 	l := watchLeader(cmd.Process.Pid)
-	return &direct{l, newCensus(l.pid, cmd.SysProcAttr.Setsid, token)}, nil
+	d := &direct{l, newCensus(l.pid, cmd.SysProcAttr.Setsid, token)}
+	d.census.group = func() bool {
+		exact, err := l.signalGroup(0)
+		return exact && err == nil
+	}
+	return d, nil
 }
 
 // prepare asks for a group of its own. Go's child calls setsid or setpgid
@@ -54,6 +60,8 @@ func prepare(cmd *exec.Cmd, keepTerminal bool) error {
 
 func (d *direct) exited() <-chan struct{} { return d.leader.exited }
 
+func (d *direct) leaderEnded() <-chan struct{} { return d.leader.exited }
+
 func (d *direct) pid() int { return d.leader.pid }
 
 func (d *direct) lost() error { return nil }
@@ -66,29 +74,30 @@ func (d *direct) alive() ([]proctable.Process, error) { return d.census.alive() 
 // against fork, so that nothing in it can outrun the list of strays.
 func (d *direct) signal(sig os.Signal, strays []proctable.Process) error {
 	s, ok := sig.(syscall.Signal)
-	if !ok {
+	if !ok || s < 0 || s > 64 {
 		return fmt.Errorf("procgroup: signal %v: %w", sig, errors.ErrUnsupported)
 	}
-	errs := []error{d.signalGroup(s)}
-	for _, p := range strays {
-		if p.PGID == d.leader.pid {
-			continue
-		}
-		if err := proctable.Signal(p.ID(), s); err != nil && !errors.Is(err, proctable.ErrNoProcess) {
-			errs = append(errs, fmt.Errorf("procgroup: signal %v to pid %d: %w", s, p.PID, err))
-		}
+	if s == syscall.SIGKILL && strays == nil {
+		// A child in a session of its own is known by its parent only, if it has
+		// wiped its environment: meet it before the parent dies.
+		strays, _ = d.alive()
 	}
-	return errors.Join(errs...)
+	return errors.Join(d.signalGroup(s), signalStrays(s, d.leader.pid, strays))
 }
 
 func (d *direct) signalGroup(s syscall.Signal) error {
-	err := d.leader.signalGroup(s)
+	exact, err := d.leader.signalGroup(s)
+	if !exact {
+		if p, lookErr := proctable.Lookup(d.leader.pid); lookErr != nil || p.ID() != d.census.id {
+			return nil // the number was given away
+		}
+		err = killGroup(d.leader.pid, s)
+	}
 	if errors.Is(err, syscall.ESRCH) {
 		return nil
 	}
-	if errors.Is(err, syscall.EPERM) {
-		// macOS says so of a group in which only zombies are left, others of
-		// one that runs as somebody else: the table knows.
+	if errors.Is(err, syscall.EPERM) && runtime.GOOS == "darwin" {
+		// macOS says so of a group in which only zombies are left: the table knows.
 		if alive, listErr := d.alive(); listErr == nil && len(alive) == 0 {
 			return nil
 		}
@@ -97,6 +106,20 @@ func (d *direct) signalGroup(s syscall.Signal) error {
 		return fmt.Errorf("procgroup: signal %v to group %d: %w", s, d.leader.pid, err)
 	}
 	return nil
+}
+
+// signalStrays signals those of the survivors that are not in the group.
+func signalStrays(s syscall.Signal, group int, survivors []proctable.Process) error {
+	var errs []error
+	for _, p := range survivors {
+		if p.PGID == group {
+			continue
+		}
+		if err := proctable.Signal(p.ID(), s); err != nil && !errors.Is(err, proctable.ErrNoProcess) {
+			errs = append(errs, fmt.Errorf("procgroup: signal %v to pid %d: %w", s, p.PID, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // killGroup is the only caller of kill with a negative number. Group 0 would be

@@ -3,7 +3,6 @@ package procgroup
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"sync"
@@ -13,8 +12,9 @@ import (
 	"github.com/stdioguard/stdioguard/internal/proctable"
 )
 
-// A Group is a running command and everything it started. All methods may be
-// called at any time, any number of times and from any number of goroutines.
+// A Group is a running command and everything it started. It is made by Start; the
+// zero value is of no use. All methods may be called at any time, any number of
+// times and from any number of goroutines.
 type Group struct {
 	cmd       *exec.Cmd
 	tree      tree
@@ -43,9 +43,15 @@ func (g *Group) Pid() int { return g.tree.pid() }
 // reaped, or when it was given up: [Group.Stop] then tells the survivors.
 func (g *Group) Done() <-chan struct{} { return g.done }
 
+// Exited returns a channel that is closed as soon as the leader has ended, before
+// what it left behind is swept. Its status is told by [Group.Wait].
+func (g *Group) Exited() <-chan struct{} { return g.tree.leaderEnded() }
+
 // Signal sends sig to every member of the group at once: on Unix to the process
-// group of the leader. A tree that is gone already is no error. On Windows only
-// os.Kill exists; other signals give an error that wraps errors.ErrUnsupported.
+// group of the leader, and not to processes that have left it. A tree that is gone
+// already is no error. With a guardian the signal is on its way when Signal
+// returns; without one, the error of kill(2) is returned. On Windows only os.Kill
+// exists; other signals give an error that wraps errors.ErrUnsupported.
 func (g *Group) Signal(sig os.Signal) error {
 	g.pinned.RLock()
 	defer g.pinned.RUnlock()
@@ -97,7 +103,8 @@ func (g *Group) Wait() error {
 }
 
 // Members lists the live processes of the tree, those that left the group
-// included as far as they can be found. It is empty once the tree is gone.
+// included as far as they can be found, and the guardian left out. It is empty once
+// the tree is gone. An error means that the table of processes could not be read.
 func (g *Group) Members() ([]Process, error) {
 	g.pinned.RLock()
 	defer g.pinned.RUnlock()
@@ -222,97 +229,4 @@ func (g *Group) sweep() error {
 		}
 		wait = check.step()
 	}
-}
-
-// A verifier decides when "nobody alive" may be believed: after two looks in a
-// row. A single one can fall between the birth of a child and the death of the
-// parent it was listed under.
-type verifier struct {
-	clean int
-	wait  time.Duration
-}
-
-func (v *verifier) gone(alive []proctable.Process, err error) bool {
-	if len(alive) > 0 || err != nil {
-		v.clean = 0
-		return false
-	}
-	v.clean++
-	return v.clean == 2
-}
-
-// step grows from 1 ms to 32 ms: quick where all goes well, and no load on the
-// machine where a tree takes its time.
-func (v *verifier) step() time.Duration {
-	if v.clean > 0 {
-		return 0
-	}
-	v.wait = min(max(2*v.wait, time.Millisecond), 32*time.Millisecond)
-	return v.wait
-}
-
-// reap collects the leader's status and lets its number go. A leader that could
-// not be killed is reaped whenever it ends, so that not even a zombie stays.
-func (g *Group) reap() {
-	exited := g.tree.exited()
-	if g.stopErr != nil {
-		select {
-		case <-exited:
-		default:
-			g.closePipes, g.waitErr = func() {}, g.stopErr
-			go func() {
-				<-exited
-				g.collect()
-			}()
-			return
-		}
-	}
-	<-exited // the table may tell of the zombie before the watch does
-	g.closePipes, g.waitErr = g.collect()
-}
-
-// collect returns what is left of cmd.Wait's work, and the leader's result.
-func (g *Group) collect() (closePipes func(), result error) {
-	g.pinned.Lock()
-	defer g.pinned.Unlock()
-	g.reaped = true
-	defer g.tree.release()
-
-	closePipes = func() {}
-	if pipeInUse(g.cmd.Stdout) || pipeInUse(g.cmd.Stderr) {
-		// cmd.Wait would close the read end under the reader's hands: reap now,
-		// leave the rest of cmd.Wait to the caller of Wait.
-		state, err := g.cmd.Process.Wait()
-		if result = err; err == nil && !state.Success() {
-			result = &exec.ExitError{ProcessState: state}
-		}
-		closePipes = sync.OnceFunc(func() {
-			g.cmd.Wait() // its error only says that the process was waited for
-			g.cmd.ProcessState = state
-		})
-	} else {
-		result = g.cmd.Wait()
-	}
-	if errors.Is(result, syscall.ECHILD) {
-		result = ErrStatusUnknown
-	}
-	if lost := g.tree.lost(); lost != nil {
-		result = errors.Join(lost, result)
-	}
-	return closePipes, result
-}
-
-// pipeInUse reports whether w is the child's end of a pipe made by
-// exec.Cmd.StdoutPipe or StderrPipe: the only *os.File there that Cmd.Start
-// closes.
-func pipeInUse(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok || f == nil {
-		return false
-	}
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return false
-	}
-	return conn.Control(func(uintptr) {}) != nil
 }

@@ -29,6 +29,9 @@ type guarded struct {
 	census  *census
 	ended   chan struct{} // closed when the guardian has ended
 
+	leader     chan struct{} // closed when the leader has ended
+	leaderOnce sync.Once
+
 	mu        sync.Mutex
 	gone      bool // the guardian has seen the tree go
 	survivors []guardian.Report
@@ -135,6 +138,7 @@ func startGuarded(cmd *exec.Cmd, c Config, token string) (tree, error) {
 		process: proctable.ID{PID: cmd.Process.Pid},
 		census:  newCensus(first.PID, !c.KeepTerminal, token),
 		ended:   make(chan struct{}),
+		leader:  make(chan struct{}),
 	}
 	if p, err := proctable.Lookup(g.process.PID); err == nil {
 		g.process = p.ID()
@@ -188,6 +192,7 @@ func readReport(r io.Reader) (guardian.Report, error) {
 // listen ends with the guardian: its end of the socket closes, however it dies.
 func (g *guarded) listen() {
 	defer close(g.ended)
+	defer g.leaderHasEnded()
 	for {
 		r, err := readReport(g.socket)
 		if err != nil {
@@ -195,6 +200,8 @@ func (g *guarded) listen() {
 		}
 		g.mu.Lock()
 		switch r.Kind {
+		case guardian.Ended:
+			g.leaderHasEnded()
 		case guardian.Gone:
 			g.gone = true
 		case guardian.Survivor:
@@ -204,9 +211,12 @@ func (g *guarded) listen() {
 	}
 }
 
-func (g *guarded) pid() int                { return g.server }
-func (g *guarded) exited() <-chan struct{} { return g.ended }
-func (g *guarded) release()                { g.socket.Close() }
+func (g *guarded) leaderHasEnded() { g.leaderOnce.Do(func() { close(g.leader) }) }
+
+func (g *guarded) pid() int                     { return g.server }
+func (g *guarded) leaderEnded() <-chan struct{} { return g.leader }
+func (g *guarded) exited() <-chan struct{}      { return g.ended }
+func (g *guarded) release()                     { g.socket.Close() }
 
 func (g *guarded) hasEnded() bool {
 	select {
@@ -244,17 +254,10 @@ func (g *guarded) signal(sig os.Signal, strays []proctable.Process) error {
 	if s != syscall.SIGKILL && !ended {
 		return nil
 	}
-	var errs []error
-	for _, p := range strays {
-		if p.PGID == g.server {
-			// A member that was just seen pins the number.
-			killGroup(g.server, s)
-		}
-		if err := proctable.Signal(p.ID(), s); err != nil && !errors.Is(err, proctable.ErrNoProcess) {
-			errs = append(errs, fmt.Errorf("procgroup: signal %v to pid %d: %w", s, p.PID, err))
-		}
+	if slices.ContainsFunc(strays, func(p proctable.Process) bool { return p.PGID == g.server }) {
+		killGroup(g.server, s) // a member that was just seen pins the number
 	}
-	return errors.Join(errs...)
+	return signalStrays(s, g.server, strays)
 }
 
 func (g *guarded) alive() ([]proctable.Process, error) {

@@ -136,6 +136,8 @@ func resumeProcess(process windows.Handle) error {
 	return nil
 }
 
+func (j *job) leaderEnded() <-chan struct{} { return j.ended }
+
 func (j *job) pid() int { return j.leader }
 
 func (j *job) exited() <-chan struct{} { return j.ended }

@@ -268,8 +268,8 @@ func TestJobMembersInTheTable(t *testing.T) {
 	var below []int
 	for _, p := range proctable.Descendants(all, os.Getpid()) {
 		below = append(below, p.PID)
-		require.Equal(t, proctable.Yes, proctable.Carrier(p, token))
-		require.Equal(t, proctable.No, proctable.Carrier(p, "another"))
+		requireCarrier(t, proctable.Yes, p, token)
+		requireCarrier(t, proctable.No, p, "another")
 		again, err := proctable.Lookup(p.PID)
 		require.NoError(t, err)
 		require.Equal(t, p, again)
@@ -279,7 +279,7 @@ func TestJobMembersInTheTable(t *testing.T) {
 
 	self, err := proctable.Lookup(os.Getpid())
 	require.NoError(t, err)
-	require.Equal(t, proctable.No, proctable.Carrier(self, token))
+	requireCarrier(t, proctable.No, self, token)
 	stranger := proctable.ID{PID: pids[1], Start: self.Start}
 	require.ErrorIs(t, proctable.Signal(stranger, syscall.SIGKILL), proctable.ErrNoProcess)
 }
@@ -303,4 +303,11 @@ func TestStartErrorOnWindows(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = procgroup.Start(t.Context(), exec.Command("surely-no-such-program"))
 	require.ErrorIs(t, err, exec.ErrNotFound)
+}
+
+func requireCarrier(t *testing.T, want proctable.Carries, p proctable.Process, token string) {
+	t.Helper()
+	got, err := proctable.Carrier(p, token)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
 }

@@ -38,10 +38,11 @@ func newFake(members int, on map[string]func(*fakeTree)) (*Group, *fakeTree) {
 	return g, f
 }
 
-func (f *fakeTree) exited() <-chan struct{} { return f.leader }
-func (f *fakeTree) pid() int                { return 1 << 30 }
-func (f *fakeTree) lost() error             { return nil }
-func (f *fakeTree) release()                { f.log = append(f.log, "release") }
+func (f *fakeTree) leaderEnded() <-chan struct{} { return f.leader }
+func (f *fakeTree) exited() <-chan struct{}      { return f.leader }
+func (f *fakeTree) pid() int                     { return 1 << 30 }
+func (f *fakeTree) lost() error                  { return nil }
+func (f *fakeTree) release()                     { f.log = append(f.log, "release") }
 func (f *fakeTree) alive() ([]proctable.Process, error) {
 	return f.members, f.listErr
 }

@@ -3,7 +3,7 @@ package procgroup
 import (
 	"errors"
 	"os"
-	"sync/atomic"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -29,22 +29,27 @@ func watchLeader(pid int) *leader {
 		defer close(l.exited)
 		if l.pidfd != nil {
 			if conn, err := l.pidfd.SyscallConn(); err == nil {
-				if conn.Read(func(uintptr) bool { return ended(pid, unix.WNOHANG) }) == nil {
+				if conn.Read(func(uintptr) bool { return l.ended(unix.WNOHANG) }) == nil {
 					return
 				}
 			}
 		}
-		for !ended(pid, 0) { // holds a thread, but needs no descriptor
+		for !l.ended(0) { // holds a thread, but needs no descriptor
 		}
 	}()
 	return l
 }
 
-// ended asks with WNOWAIT, so that the child stays a zombie and keeps its PID.
-// A child that somebody else has waited for (ECHILD) has ended, too.
-func ended(pid, flags int) bool {
+// ended asks with WNOWAIT, so that the child stays a zombie and keeps its PID. The
+// pidfd means the child even where its number was given away; ECHILD says that
+// somebody else has waited for it, so that it has ended, too.
+func (l *leader) ended(flags int) bool {
+	kind, id := unix.P_PID, l.pid
+	if l.pidfd != nil {
+		l.control(func(fd int) { kind, id = unix.P_PIDFD, fd })
+	}
 	var info unix.Siginfo
-	err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT|flags, nil)
+	err := unix.Waitid(kind, id, &info, unix.WEXITED|unix.WNOWAIT|flags, nil)
 	if err == unix.EINTR {
 		return false
 	}
@@ -60,23 +65,26 @@ func (l *leader) close() {
 // pidfdGroup is PIDFD_SIGNAL_PROCESS_GROUP of pidfd_send_signal(2), Linux 6.9.
 const pidfdGroup = 4
 
-var noPidfdGroup atomic.Bool
+// hasPidfdGroup asks the kernel once, with the signal that is none.
+var hasPidfdGroup = sync.OnceValue(func() bool {
+	fd, err := unix.PidfdOpen(os.Getpid(), 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	err = unix.PidfdSendSignal(fd, 0, nil, pidfdGroup)
+	return !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS)
+})
 
 // signalGroup prefers the pidfd: it means the leader's group even where the
-// leader was reaped by somebody else and its number given to a stranger.
-func (l *leader) signalGroup(sig syscall.Signal) error {
-	if l.pidfd != nil && !noPidfdGroup.Load() {
-		var err error
-		ctlErr := l.control(func(fd int) { err = unix.PidfdSendSignal(fd, sig, nil, pidfdGroup) })
-		switch {
-		case ctlErr != nil:
-		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOSYS):
-			noPidfdGroup.Store(true)
-		default:
-			return err
-		}
+// leader was reaped by somebody else and its number given to a stranger. exact
+// tells whether that was the way.
+func (l *leader) signalGroup(sig syscall.Signal) (exact bool, err error) {
+	if l.pidfd == nil || !hasPidfdGroup() {
+		return false, nil
 	}
-	return killGroup(l.pid, sig)
+	ctlErr := l.control(func(fd int) { err = unix.PidfdSendSignal(fd, sig, nil, pidfdGroup) })
+	return ctlErr == nil, err
 }
 
 func (l *leader) control(f func(fd int)) error {

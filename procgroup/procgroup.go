@@ -38,6 +38,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"reflect"
 	"strings"
 	"time"
 
@@ -58,7 +59,8 @@ const (
 	// (the rest of the grace period where Stop has begun one), SIGKILL.
 	Sweep Leftovers = iota
 	// Keep leaves them running, and the group is done as soon as its leader
-	// is. Kill and the end of the lifetime context still end all of them
+	// is, or, where Stdout or Stderr is no file, when they close it, or after
+	// cmd.WaitDelay. Kill and the end of the lifetime context still end all of them
 	// while the leader runs.
 	Keep
 )
@@ -101,6 +103,10 @@ const (
 	// dying disk) in its own time or never.
 	killBound = 5 * time.Second
 
+	// copyBound is how long, beyond the end of the tree, a Reader or Writer of the
+	// caller's may hold up those who wait for the group.
+	copyBound = 3 * time.Second
+
 	// killPatience is how long the end of the leader is awaited before the table
 	// is read, which costs more than the usual kill.
 	killPatience = 200 * time.Millisecond
@@ -115,12 +121,13 @@ func Start(ctx context.Context, cmd *exec.Cmd) (*Group, error) {
 // [Group] that owns it. It blocks for as long as exec.Cmd.Start does.
 //
 // ctx is the lifetime of the tree: when it ends, the tree is killed without
-// grace. The same holds for a context given to exec.CommandContext: cmd.Cancel is
-// called, and then the tree is killed.
+// grace. The same holds for a context given to exec.CommandContext; a Cancel
+// function of the caller's is then called as well, after the kill has begun.
 //
-// cmd is used as it is given, except that SysProcAttr (a copy), Env
-// (STDIOGUARD_TOKEN is added) and, if zero, WaitDelay are set, and that a bare
-// program name is looked up in the PATH of cmd.Env first. Afterwards the methods of
+// cmd is used as it is given, except that SysProcAttr (a copy) and, if zero,
+// WaitDelay (2 s) are set, that STDIOGUARD_TOKEN is added to the environment, and
+// that a bare program name is looked up in the PATH of cmd.Env, if that has one.
+// WaitDelay gives no grace here: it bounds the copying of output. Afterwards the methods of
 // the Group take the place of cmd.Wait. Reading from cmd.StdoutPipe is safe
 // until [Group.Wait] is called.
 //
@@ -145,12 +152,18 @@ func (c Config) Start(ctx context.Context, cmd *exec.Cmd) (*Group, error) {
 	if g.grace == 0 {
 		g.grace = defaultGrace
 	}
-	token := proctable.NewToken()
+	// The token is for this command alone: a command that is made from this one
+	// must not be taken for a part of its tree.
+	token, env := proctable.NewToken(), cmd.Env
 	cmd.Env = proctable.WithToken(cmd.Environ(), token)
-	if first := cmd.Cancel; first != nil {
+	defer func() { cmd.Env = env }()
+	if own := cmd.Cancel; own != nil {
 		cmd.Cancel = func() error {
-			first()
-			return g.cancel()
+			err := g.cancel() // first: what the caller does may block
+			if !isDefaultCancel(own) {
+				own()
+			}
+			return err
 		}
 	}
 	if cmd.WaitDelay == 0 {
@@ -232,3 +245,10 @@ func (e *SurvivorsError) Error() string {
 }
 
 func (e *SurvivorsError) Unwrap() error { return e.Err }
+
+// isDefaultCancel recognises the function that exec.CommandContext sets. It kills
+// the child of the host, which may be the guardian, and is replaced.
+func isDefaultCancel(cancel func() error) bool {
+	byDefault := exec.CommandContext(context.Background(), "x").Cancel
+	return reflect.ValueOf(cancel).Pointer() == reflect.ValueOf(byDefault).Pointer()
+}

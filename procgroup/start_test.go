@@ -47,6 +47,13 @@ func TestStartErrorsNameTheCulprit(t *testing.T) {
 		cmd.SysProcAttr = &attr
 		return cmd
 	}
+	with0 := func(kv string) *exec.Cmd {
+		cmd := exec.Command("true")
+		cmd.Env = []string{kv}
+		return cmd
+	}
+	fifo := filepath.Join(dir, "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o755))
 	inPath := exec.Command("no-such-program-here")
 	inPath.Env = []string{"PATH=" + dir}
 
@@ -69,6 +76,9 @@ func TestStartErrorsNameTheCulprit(t *testing.T) {
 		"interpreter missing":  {exec.Command(noInterpreter), procgroup.Config{}, "interpreter", missing, fs.ErrNotExist},
 		"interpreter with CR":  {exec.Command(crlf), procgroup.Config{}, "interpreter", "/bin/sh\r", fs.ErrNotExist},
 		"no program at all":    {exec.Command(nonsense), procgroup.Config{}, "program", nonsense, syscall.ENOEXEC},
+		"NUL in environment":   {with0("FOO=a\x00b"), procgroup.Config{}, "environment variable", "FOO", os.ErrInvalid},
+		"FIFO with run bits":   {exec.Command(fifo), procgroup.Config{}, "program", fifo, fs.ErrPermission},
+		"no program":           {&exec.Cmd{}, procgroup.Config{}, "program", "", os.ErrInvalid},
 		"group of another":     {with(syscall.SysProcAttr{Setpgid: true, Pgid: 12345}), procgroup.Config{}, "SysProcAttr", "Pgid: 12345", os.ErrInvalid},
 		"foreground":           {with(syscall.SysProcAttr{Foreground: true}), procgroup.Config{}, "SysProcAttr", "Foreground: true", os.ErrInvalid},
 	} {
@@ -118,9 +128,9 @@ func TestProgramIsLookedUpInThePathOfTheChild(t *testing.T) {
 
 	cmd = exec.Command("true") // not in the child's PATH, but in the host's
 	cmd.Env = []string{"PATH=" + t.TempDir()}
-	g, err = procgroup.Start(t.Context(), cmd)
-	require.NoError(t, err)
-	require.NoError(t, g.Wait())
+	_, err = procgroup.Start(t.Context(), cmd)
+	require.ErrorIs(t, err, exec.ErrNotFound)
+	require.ErrorContains(t, err, cmd.Path, "it says where it would have been")
 
 	cmd = exec.Command("/bin/sh", "-c", "exit 5") // a Path that the caller has set stays
 	cmd.Args[0] = bare

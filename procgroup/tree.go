@@ -17,8 +17,12 @@ type tree interface {
 	// pid is the leader's.
 	pid() int
 
-	// exited is closed when the leader has ended and before it is reaped: its
-	// PID still means it and nobody else.
+	// leaderEnded is closed as soon as the leader has ended.
+	leaderEnded() <-chan struct{}
+
+	// exited is closed when the child of the host has ended and before it is
+	// reaped: its PID still means it and nobody else. The child is the leader, or
+	// its guardian, which ends when the tree is gone.
 	exited() <-chan struct{}
 
 	// signal sends sig to the whole group at once, and one by one to those of the

@@ -154,7 +154,7 @@ func TestCloseEndsAStoppedServer(t *testing.T) {
 	session := connect(t, transport)
 	result := make(chan error, 1)
 	go func() { result <- call(session) }()
-	awaitStopped(t, transport.Command.Process.Pid)
+	awaitStopped(t, w.Await(t, "stopped")[0].PID)
 	require.NoError(t, session.Close(), "SIGCONT lets SIGTERM through")
 	if err := <-result; err != nil { // it may answer between SIGCONT and SIGTERM
 		require.ErrorIs(t, err, stdio.ErrOutcomeUnknown)

@@ -3,6 +3,7 @@ package stdio
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -11,8 +12,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
-	"github.com/stdioguard/stdioguard/procgroup"
 )
 
 // conn is one running server and the connection to it. It implements
@@ -38,18 +37,20 @@ type conn struct {
 	pending   pending
 	noise     noise
 
-	stderr  *outlet
-	tail    tail
-	forward io.Writer // the caller's, or nil; only drainStderr touches it
+	stderr *outlet
+	tail   tail
+	copied copiers // to the caller's writers
 
 	abandoned   chan struct{} // closed: nobody calls Read any more
 	abandonOnce sync.Once
 	stopping    chan struct{} // closed: the ladder has begun
+	stopped     atomic.Bool   // by Transport.Stop, and not by the SDK or for a fault
 	stopOnce    sync.Once
 	hurried     context.Context // done: skip to the kill
 	hurry       context.CancelFunc
 	overdue     context.Context // done: what is still in the pipes is dropped
 	giveUp      context.CancelFunc
+	crashed     atomic.Bool // the server ended before anybody asked it to
 	killed      atomic.Bool // the ladder came to its last rung
 
 	reasonMu sync.Mutex
@@ -123,6 +124,8 @@ func (c *conn) blamed() error {
 
 // watch ends the connection when the tree is gone.
 func (c *conn) watch(drained <-chan struct{}) {
+	<-c.proc.Exited()
+	c.crashed.Store(!c.isStopping()) // whoever stops it from here on comes too late
 	<-c.proc.Done()
 	c.handshake.disarm()
 	waitErr := c.proc.Wait()
@@ -133,73 +136,20 @@ func (c *conn) watch(drained <-chan struct{}) {
 	c.writer.close()
 	c.stdout.finish()
 	c.stderr.finish()
+	overdue := time.NewTimer(drainBound)
+	defer overdue.Stop()
 	select {
 	case <-drained:
-	case <-time.After(drainBound):
-		c.giveUp()
+	case <-overdue.C:
 	}
+	c.giveUp()
 	c.pipes.closeOurs()
+	c.copied.wait(overdue.C, c.hurried)
 
 	c.cause = c.explain(waitErr)
 	c.closeErr = c.verdict(c.cause)
 	c.hurry()
-	c.giveUp()
 	close(c.ended)
-}
-
-// explain names what ended the server.
-func (c *conn) explain(waitErr error) *Error {
-	e := c.newError(nil)
-	e.Exit = c.cmd.ProcessState
-	var exit *exec.ExitError
-	switch reason := c.blamed(); {
-	case reason != nil:
-		e.Err = reason
-	case c.isStopping() && c.killed.Load():
-		e.Err = ErrKilled
-	case c.isStopping():
-		e.Err = ErrClosed
-	case errors.As(waitErr, &exit):
-		e.Err = exitError{exit}
-	case waitErr != nil:
-		e.Err = waitErr
-	default:
-		e.Err = errExited
-	}
-	return e
-}
-
-// newError describes the server as it is now.
-func (c *conn) newError(cause error) *Error {
-	e := &Error{
-		Server: c.name, Phase: PhaseRunning, Elapsed: time.Since(c.begin),
-		Stderr: c.tail.String(), Noise: c.noise.first(),
-		Err: cause, pid: c.proc.Pid(),
-	}
-	switch {
-	case c.blamed() == nil && c.isStopping():
-		e.Phase = PhaseStopping
-	case !c.handshake.isReady():
-		e.Phase = PhaseHandshake
-	}
-	return e
-}
-
-// verdict decides what Close returns. A server that ended when it was asked to,
-// or politely by itself, is no error, and neither is its exit status then: many
-// servers of the npm world answer end of file with a complaint. Otherwise the
-// cause is returned, and with it the survivors, if there are any.
-func (c *conn) verdict(cause *Error) error {
-	var survivors *procgroup.SurvivorsError
-	if err := c.proc.Kill(); errors.As(err, &survivors) { // idempotent: asks only
-		e := *cause
-		e.Err = errors.Join(cause.Err, survivors)
-		return &e
-	}
-	if cause.Err == ErrClosed || cause.Err == errExited && c.handshake.isReady() {
-		return nil
-	}
-	return cause
 }
 
 func (c *conn) isStopping() bool {
@@ -234,22 +184,6 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 	return nil, c.cause
 }
-
-// orphaned is the error of a call whose answer will not come.
-func (c *conn) orphaned() *Error {
-	if c.cause.Err != ErrClosed && c.cause.Err != ErrKilled {
-		return c.cause
-	}
-	e := *c.cause
-	e.Err = joined{ErrOutcomeUnknown, c.cause.Err}
-	return &e
-}
-
-// joined is two causes on one line.
-type joined [2]error
-
-func (j joined) Error() string   { return j[0].Error() + ": " + j[1].Error() }
-func (j joined) Unwrap() []error { return j[:] }
 
 // note learns from a message that Read hands to the SDK.
 func (c *conn) note(msg jsonrpc.Message) {
@@ -287,12 +221,12 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		return c.writeError(ctx, err)
 	}
 	if request != nil {
-		c.handshake.written(request)
+		return c.handshake.written(request)
 	}
 	return nil
 }
 
-var errNilMessage = errors.Join(errors.New("nil message"), os.ErrInvalid)
+var errNilMessage = fmt.Errorf("nil message: %w", os.ErrInvalid)
 
 // writeError prefers the reason of the end to the broken pipe that it caused.
 // The server that broke the pipe is about to be noticed: that is waited for as
@@ -309,7 +243,7 @@ func (c *conn) writeError(ctx context.Context, err error) error {
 		return c.cause
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(c.rung):
+	case <-time.After(settleBound):
 		return c.newError(err)
 	}
 }

@@ -23,10 +23,12 @@ var (
 	ErrLineTooLong = errors.New("message longer than MaxLineLength")
 	// ErrNoise: too many lines in a row on stdout that are no messages.
 	ErrNoise = errors.New("stdout is flooded with lines that are no JSON-RPC messages")
-	// ErrOutcomeUnknown: a call was sent and will not be answered. Whether the
-	// server has carried it out is not known.
-	ErrOutcomeUnknown = errors.New("call was sent, outcome unknown")
-	// ErrClosed: the connection was closed on our side.
+	// ErrOutcomeUnknown: a call was sent and will not be answered, because the
+	// server has ended or was stopped. Whether it has carried the call out is not
+	// known.
+	ErrOutcomeUnknown = errors.New("the call was sent, its outcome is unknown")
+	// ErrClosed: the connection was closed on our side: by Close or Stop, or by
+	// the end of the context that was given to exec.CommandContext.
 	ErrClosed = errors.New("connection closed by the host")
 	// ErrKilled: the server, or a part of its tree, ended neither at end of file
 	// nor at SIGTERM within TerminateDuration each.
@@ -34,7 +36,7 @@ var (
 )
 
 var (
-	errLifetime    = errors.New("killed: the context of its command ended")
+	errLifetime    = fmt.Errorf("killed, the context of its command ended: %w", ErrClosed)
 	errExited      = errors.New("exited with status 0")
 	errStdoutEnded = errors.New("closed its stdout but did not exit")
 )
@@ -52,7 +54,8 @@ const (
 )
 
 // Error tells why a server failed. Its text is one line of at most 4 KiB without
-// control characters, and holds neither arguments nor environment.
+// control characters, and holds neither arguments nor environment, except for the
+// PATH in which a program was not found.
 type Error struct {
 	Server  string           // Transport.Name
 	Phase   Phase            // when it failed
@@ -109,14 +112,21 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 }
 
 // exitError is the end of a process as a cause. It says of a signal that it came
-// from elsewhere: what this library sends is reported as its own reason.
+// from elsewhere: what this library sends is reported as its own reason. That is
+// left out of the signals that a program usually brings upon itself.
 type exitError struct{ *exec.ExitError }
 
 func (e exitError) Error() string {
-	if status, ok := e.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return fmt.Sprintf("%v (%s, sent by somebody else)", e.ExitError, signalName(status.Signal()))
+	status, ok := e.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() {
+		return e.ExitError.Error()
 	}
-	return e.ExitError.Error()
+	switch sig := status.Signal(); sig {
+	case syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP:
+		return fmt.Sprintf("%v (%s, not sent by this host)", e.ExitError, signalName(sig))
+	default:
+		return fmt.Sprintf("%v (%s)", e.ExitError, signalName(sig))
+	}
 }
 
 func (e exitError) Unwrap() error { return e.ExitError }

@@ -32,6 +32,8 @@ type plainProcess struct {
 func (p *plainProcess) Pid() int              { return p.cmd.Process.Pid }
 func (p *plainProcess) Done() <-chan struct{} { return p.done }
 
+func (p *plainProcess) Exited() <-chan struct{} { return p.done }
+
 func (p *plainProcess) Wait() error {
 	<-p.done
 	return p.err

@@ -20,6 +20,7 @@ type handshake struct {
 	awaited  jsonrpc.ID // the request whose success counts
 	method   string
 	accepted bool  // initialize was answered with success
+	probed   bool  // ready by server/discover, and initialize may still follow
 	expired  error // the time is over; counts only while not ready
 
 	fail   func(error)
@@ -50,7 +51,7 @@ func (h *handshake) expire(reason error) {
 	}
 	ready := h.ready
 	h.mu.Unlock()
-	if !ready {
+	if !ready { // and never will be: see written
 		h.fail(reason)
 	}
 }
@@ -61,13 +62,18 @@ func (h *handshake) isReady() bool {
 	return h.ready
 }
 
-// sent sees a request before it is written.
+// sent sees a request before it is written. Once the server is ready, only the
+// initialize that may follow a probe counts.
 func (h *handshake) sent(r *jsonrpc.Request) {
 	if r.Method != methodDiscover && r.Method != methodInitialize {
 		return
 	}
 	h.mu.Lock()
-	h.ready, h.accepted = false, false
+	if h.ready && !(h.probed && r.Method == methodInitialize) {
+		h.mu.Unlock()
+		return
+	}
+	h.ready, h.accepted, h.probed = false, false, false
 	h.awaited, h.method = r.ID, r.Method
 	expired := h.expired
 	h.mu.Unlock()
@@ -80,20 +86,26 @@ func (h *handshake) sent(r *jsonrpc.Request) {
 func (h *handshake) answered(r *jsonrpc.Response) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.method == "" || r.ID != h.awaited || r.Error != nil {
+	if h.method == "" || r.ID != h.awaited || r.Error != nil || h.expired != nil {
 		return
 	}
-	h.ready = h.method == methodDiscover
+	h.probed = h.method == methodDiscover
+	h.ready = h.probed
 	h.accepted = h.method == methodInitialize
 	h.method = ""
 }
 
-// written sees a request after it was written.
-func (h *handshake) written(r *jsonrpc.Request) {
+// written sees a request after it was written. Where the time was over before, the
+// server is being killed, and the error is the reason.
+func (h *handshake) written(r *jsonrpc.Request) error {
 	if r.Method != methodInitialized {
-		return
+		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if !h.ready && h.expired != nil {
+		return h.expired
+	}
 	h.ready = h.ready || h.accepted
+	return nil
 }

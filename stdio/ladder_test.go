@@ -33,6 +33,7 @@ func (p *fakeProcess) event(name string) {
 }
 
 func (p *fakeProcess) Pid() int                   { return 1 << 30 }
+func (p *fakeProcess) Exited() <-chan struct{}    { return p.done }
 func (p *fakeProcess) Done() <-chan struct{}      { return p.done }
 func (p *fakeProcess) Wait() error                { <-p.done; return nil }
 func (p *fakeProcess) Stop(context.Context) error { p.event("term"); <-p.done; return nil }
@@ -108,14 +109,47 @@ func TestHandshakeStates(t *testing.T) {
 	require.False(t, h.isReady(), "initialized before the answer")
 	h.answered(&jsonrpc.Response{ID: id(3)})
 	require.False(t, h.isReady())
-	h.written(&jsonrpc.Request{Method: methodInitialized})
+	require.NoError(t, h.written(&jsonrpc.Request{Method: methodInitialized}))
 	require.True(t, h.isReady())
 
-	cancel() // counts for nothing now...
-	stop := context.AfterFunc(ctx, func() {})
-	defer stop()
-	h.expire(context.Canceled)
+	h.expire(context.Canceled) // counts for nothing now
+	h.sent(request(4, methodDiscover))
+	h.sent(request(5, methodInitialize))
+	require.True(t, h.isReady())
 	require.Empty(t, failed)
-	h.sent(request(4, methodInitialize)) // ...but for the next handshake
+	cancel()
+}
+
+func TestHandshakeThatExpires(t *testing.T) {
+	first, err := jsonrpc.MakeID(1.0)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	var h handshake
+	h.arm(ctx, time.Hour, func(err error) { failed <- err })
+	defer h.disarm()
+	h.sent(&jsonrpc.Request{ID: first, Method: methodInitialize})
+	h.answered(&jsonrpc.Response{ID: first})
+	cancel()
 	require.ErrorIs(t, <-failed, context.Canceled)
+	// Too late: the kill is under way, and the client must not hear of a success.
+	require.ErrorIs(t, h.written(&jsonrpc.Request{Method: methodInitialized}), context.Canceled)
+	require.False(t, h.isReady())
+}
+
+// A probe that has succeeded too late for its own handshake fails the one that
+// follows it.
+func TestInitializeAfterAProbeIsBoundedToo(t *testing.T) {
+	first, err := jsonrpc.MakeID(1.0)
+	require.NoError(t, err)
+	failed := make(chan error, 1)
+	var h handshake
+	h.arm(t.Context(), time.Hour, func(err error) { failed <- err })
+	defer h.disarm()
+	h.sent(&jsonrpc.Request{ID: first, Method: methodDiscover})
+	h.answered(&jsonrpc.Response{ID: first})
+	h.expire(ErrHandshakeTimeout)
+	require.Empty(t, failed)
+	h.sent(&jsonrpc.Request{ID: first, Method: methodInitialize})
+	require.ErrorIs(t, <-failed, ErrHandshakeTimeout)
 }

@@ -2,7 +2,6 @@ package stdio
 
 import (
 	"errors"
-	"io"
 	"os"
 )
 
@@ -39,21 +38,4 @@ func closeAll(files ...*os.File) {
 			f.Close()
 		}
 	}
-}
-
-// writers joins those of the writers that are there.
-func writers(all ...io.Writer) io.Writer {
-	var set []io.Writer
-	for _, w := range all {
-		if w != nil {
-			set = append(set, w)
-		}
-	}
-	switch len(set) {
-	case 0:
-		return nil
-	case 1:
-		return set[0]
-	}
-	return io.MultiWriter(set...)
 }

@@ -20,9 +20,13 @@ const (
 	drainQuiet = 100 * time.Millisecond
 	drainBytes = 1 << 20
 
-	// drainBound is how long the client, or the writer that stderr is copied to,
+	// drainBound is how long the client, and the writer that stderr is copied to,
 	// may take to accept what was drained.
 	drainBound = 2 * time.Second
+
+	// settleBound is how long one sign of a server's end, a closed stdin or
+	// stdout, waits for the others, of which the exit names the cause.
+	settleBound = 2 * time.Second
 )
 
 // outlet is our end of a pipe that the server writes to.
@@ -163,7 +167,7 @@ func (c *conn) stdoutEnded(err error) {
 	select {
 	case <-c.proc.Done():
 	case <-c.stopping:
-	case <-time.After(c.rung):
+	case <-time.After(settleBound):
 		c.fail(errStdoutEnded)
 	}
 }

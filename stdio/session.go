@@ -19,10 +19,11 @@ type Session struct {
 // Connect connects client to the server of t, as client.Connect does, and returns
 // when the handshake is done. It has three advantages over the latter: the error
 // is always a [*Error] with the true cause; whatever goes wrong, a panic in the
-// client's middleware included, the process tree is gone when it returns; and the
+// client's middleware included, the process tree is gone when it ends; and the
 // Session's Close is bounded.
 //
-// ctx bounds the handshake only.
+// ctx bounds the handshake only, beside HandshakeTimeout; opts may be nil. A panic
+// goes on after the tree is gone.
 func Connect(ctx context.Context, client *mcp.Client, t *Transport, opts *mcp.ClientSessionOptions) (*Session, error) {
 	if client == nil || t == nil {
 		return nil, &Error{Server: "server", Phase: PhaseResolve, Err: fmt.Errorf("nil client or transport: %w", os.ErrInvalid)}
@@ -68,10 +69,11 @@ func (d *dialed) explain(err error) error {
 		}
 		return d.failure(time.Now(), err)
 	}
-	e := c.newError(err) // while it runs: what stderr says of being stopped is not the cause
+	stopped := c.stopped.Load() // by the caller, in the middle of the handshake
+	e := c.newError(err)        // while it runs: what stderr says of being stopped is not the cause
 	c.Close()
-	if c.cause.Err != ErrClosed && c.cause.Err != ErrKilled {
-		return c.cause // it ended by itself, or by a reason of ours
+	if stopped || c.cause.Err != ErrClosed && c.cause.Err != ErrKilled {
+		return c.cause // it ended by itself, by a reason of ours, or not at all
 	}
 	e.Phase = PhaseHandshake
 	e.Exit = c.cause.Exit
@@ -79,8 +81,9 @@ func (d *dialed) explain(err error) error {
 }
 
 // Close ends the session and the server, and returns when its tree is verified
-// gone: after two TerminateDurations and the time of the kill at most, whatever
-// calls are in flight. A call whose reply does not arrive before the server has
+// gone, whatever calls are in flight: after two TerminateDurations at most, the time
+// of the kill (5 s where somebody survives it), 2 s for a writer of stderr that
+// blocks, and 2 s for a handler of the client's that does not return. A call whose reply does not arrive before the server has
 // ended fails with an error that wraps [ErrOutcomeUnknown].
 //
 // It is nil when the server ended at end of file or SIGTERM, whatever its exit
@@ -99,7 +102,7 @@ func (s *Session) Close() error {
 	}()
 	select {
 	case <-closed:
-	case <-time.After(s.conn.rung):
+	case <-time.After(settleBound):
 	}
 	return s.conn.closeErr
 }

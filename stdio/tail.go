@@ -1,10 +1,6 @@
 package stdio
 
-import (
-	"fmt"
-	"io"
-	"sync"
-)
+import "sync"
 
 // tailSize is how much of the end of stderr is kept.
 const tailSize = 64 << 10
@@ -32,34 +28,16 @@ func (t *tail) String() string {
 }
 
 // drainStderr reads stderr until it ends, so that the server is never held up by
-// it, and copies it to the caller's writer for as long as that accepts it.
+// it.
 func (c *conn) drainStderr() {
+	defer c.copied.close()
 	buf := make([]byte, 4<<10)
 	for {
 		n, err := c.stderr.Read(buf)
 		c.tail.Write(buf[:n])
-		if c.forward != nil && n > 0 {
-			if ok := c.copyOut(buf[:n]); !ok {
-				c.forward = nil
-			}
-		}
+		c.copied.put(buf[:n])
 		if err != nil {
 			return // there is nothing to be said about it that stdout does not say
 		}
 	}
 }
-
-// copyOut calls into the caller's code: its panic is the failure of this server
-// and not the end of the host.
-func (c *conn) copyOut(p []byte) (ok bool) {
-	defer func() {
-		if r := recover(); r != nil {
-			c.fail(fmt.Errorf("writer for stderr panicked: %v", r))
-			ok = false
-		}
-	}()
-	n, err := c.forward.Write(p)
-	return err == nil && n == len(p)
-}
-
-var _ io.Writer = (*tail)(nil)

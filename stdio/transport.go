@@ -27,7 +27,9 @@
 //	the handshake            a timer          it is done; HandshakeTimeout; the context of Connect
 //	end of file, SIGTERM     the ladder       the tree is gone; TerminateDuration each
 //	the tree to vanish       Close, Stop      5 s after SIGKILL at the latest
-//	pipes held by strangers  reader, tail     drainQuiet of silence, drainBytes in all
+//	pipes held by strangers  reader, tail     100 ms of silence, or 1 MiB
+//	the client's Read, the   watch            2 s after the end of the server
+//	writers of stderr
 //
 // A server is "ready" when its handshake is done: its answer to server/discover
 // was a success, or notifications/initialized was written after a successful
@@ -41,6 +43,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,7 +71,7 @@ type Transport struct {
 	// Command is the server. Required. Its Stdin and Stdout must be nil; if its
 	// Stderr is set, the server's stderr is copied there. A context given to
 	// exec.CommandContext bounds the server's life: when it ends, the whole tree
-	// is killed.
+	// is killed, and the Cancel function is not called.
 	Command *exec.Cmd
 
 	// TerminateDuration is how long each rung of the ladder may take when the
@@ -91,9 +94,12 @@ type Transport struct {
 	// program.
 	Name string
 
-	// Stderr, if not nil, gets the server's stderr. Its Write is called from one
-	// goroutine; while it blocks, the server's stderr is not read. The last
-	// 64 KiB are kept for errors in any case.
+	// Stderr, if not nil, gets the server's stderr, beside Command.Stderr if that is
+	// set too. Its Write is called from one goroutine. While it blocks, up to 1 MiB
+	// is held for it; what comes beyond that is left out, with a line that says so:
+	// the server is never held up. A Write that is still blocked 2 s after the end
+	// of the server is left behind. After an error it is not called again; a panic in
+	// it fails this server. The last 64 KiB are kept for errors in any case.
 	Stderr io.Writer
 
 	// Group says how the process tree is started and held. Group.Grace is not
@@ -116,6 +122,7 @@ type process interface {
 	Stop(context.Context) error
 	Kill() error
 	Wait() error
+	Exited() <-chan struct{}
 	Done() <-chan struct{}
 }
 
@@ -167,7 +174,11 @@ func (t *Transport) connect(ctx context.Context, begin time.Time) (*conn, error)
 	}
 	c := newConn(t, pipes, begin)
 	cmd := t.Command
-	c.forward = writers(t.Stderr, cmd.Stderr)
+	for _, w := range []io.Writer{t.Stderr, cmd.Stderr} {
+		if w != nil {
+			c.copied = append(c.copied, newCopier(w, c.fail))
+		}
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.childStdin, pipes.childStdout, pipes.childStderr
 	if cmd.Cancel != nil {
 		// procgroup kills the tree then; here the reason is noted.
@@ -177,7 +188,7 @@ func (t *Transport) connect(ctx context.Context, begin time.Time) (*conn, error)
 	if start == nil {
 		start = func(ctx context.Context, cmd *exec.Cmd) (process, error) {
 			config := t.Group
-			config.Grace = c.rung + time.Hour // the ladder ends its rungs itself
+			config.Grace = math.MaxInt64 // the ladder ends its rungs itself
 			return config.Start(ctx, cmd)
 		}
 	}
@@ -186,6 +197,7 @@ func (t *Transport) connect(ctx context.Context, begin time.Time) (*conn, error)
 	pipes.closeChild()
 	if err != nil {
 		pipes.closeOurs()
+		c.copied.close()
 		return nil, err
 	}
 	c.run(ctx)
@@ -198,12 +210,16 @@ func (t *Transport) check(ctx context.Context) error {
 		return &procgroup.StartError{What: "context", Err: errNil}
 	case t.Command == nil:
 		return &procgroup.StartError{What: "command", Err: errNil}
+	case t.Command.Process != nil:
+		return &procgroup.StartError{What: "command", Path: t.name(), Err: errStarted}
 	case t.Command.Stdin != nil:
 		return &procgroup.StartError{What: "command", Path: "Stdin", Err: errTaken}
 	case t.Command.Stdout != nil:
 		return &procgroup.StartError{What: "command", Path: "Stdout", Err: errTaken}
 	case t.TerminateDuration < 0:
 		return &procgroup.StartError{What: "TerminateDuration", Path: t.TerminateDuration.String(), Err: errNegative}
+	case t.Group.Grace < 0:
+		return &procgroup.StartError{What: "Group.Grace", Path: t.Group.Grace.String(), Err: errNegative}
 	case t.HandshakeTimeout < 0:
 		return &procgroup.StartError{What: "HandshakeTimeout", Path: t.HandshakeTimeout.String(), Err: errNegative}
 	case t.stopped:
@@ -214,6 +230,7 @@ func (t *Transport) check(ctx context.Context) error {
 
 var (
 	errNil      = fmt.Errorf("is nil: %w", os.ErrInvalid)
+	errStarted  = fmt.Errorf("was already started: %w", os.ErrInvalid)
 	errTaken    = fmt.Errorf("is set, but belongs to the transport: %w", os.ErrInvalid)
 	errNegative = fmt.Errorf("is negative: %w", os.ErrInvalid)
 )
@@ -232,7 +249,7 @@ func (t *Transport) name() string {
 	switch {
 	case t.Name != "":
 		return t.Name
-	case t.Command == nil:
+	case t.Command == nil || t.Command.Path == "":
 		return "server"
 	}
 	return filepath.Base(t.Command.Path)
@@ -245,7 +262,8 @@ func (t *Transport) name() string {
 //
 // The end of ctx, or a second Stop, skips to SIGKILL. The result is that of
 // Close: nil when the server ended at end of file or SIGTERM. Before Connect it
-// returns nil, and Connect then fails.
+// returns nil, and Connect then fails; during the handshake, Connect fails with
+// an error that wraps ErrClosed.
 func (t *Transport) Stop(ctx context.Context) error {
 	t.mu.Lock()
 	c, again := t.conn, t.stopped
@@ -254,6 +272,7 @@ func (t *Transport) Stop(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
+	c.stopped.Store(true)
 	c.shutdown()
 	if again {
 		c.hurry()

@@ -13,6 +13,7 @@ func (g *guard) attend() {
 		switch event, signal := g.wait(-1); event {
 		case leaderEnded:
 			g.ended = true
+			g.report(Report{Kind: Ended, PID: g.leader})
 			return
 		case timeIsUp:
 			return

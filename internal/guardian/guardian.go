@@ -55,11 +55,12 @@ type Report struct {
 // Kind is the kind of a Report.
 type Kind uint32
 
-// The kinds, in the order in which they come: Failed alone, or Started, then any
-// number of Survivor, and Gone if there was none.
+// The kinds, in the order in which they come: Failed alone, or Started, Ended where
+// the leader has ended by itself, any number of Survivor, and Gone if there was none.
 const (
 	Failed Kind = iota + 1
 	Started
+	Ended
 	Survivor
 	Gone
 )

@@ -67,7 +67,8 @@ func (p Process) Alive() bool { return p.State != Zombie }
 // Started returns the time p was started, to the precision of the system.
 func (p Process) Started() time.Time { return startTime(p.Start) }
 
-// List returns every process that the caller may see, in no special order.
+// List returns every process that the caller may see, in no special order. Where
+// that is not all of them it returns those, and [ErrIncomplete] as well.
 // The error wraps [ErrIncomplete] where the table is missing or not the one
 // that the caller itself is in.
 func List() ([]Process, error) { return list() }
@@ -127,6 +128,20 @@ func Descendants(all []Process, roots ...int) []Process {
 		}
 	}
 	return found
+}
+
+// Adopters are those to whom an orphan can come: pid 1, or a subreaper above this
+// process.
+func Adopters(all []Process) map[int]bool {
+	parent := make(map[int]int, len(all))
+	for _, p := range all {
+		parent[p.PID] = p.PPID
+	}
+	up := map[int]bool{1: true}
+	for pid := parent[os.Getpid()]; pid > 1 && !up[pid]; pid = parent[pid] {
+		up[pid] = true
+	}
+	return up
 }
 
 // splitArgs cuts a NUL-separated vector, as Linux and the BSDs deliver it.

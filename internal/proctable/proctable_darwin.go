@@ -75,15 +75,15 @@ func argv(pid int) []string {
 	return []string{"[" + unix.ByteSliceToString(row.Proc.P_comm[:]) + "]"}
 }
 
-func carrier(pid int, token string) Carries {
+func carrier(pid int, token string) (Carries, error) {
 	raw, err := unix.SysctlRaw("kern.procargs2", pid)
 	switch {
 	case errors.Is(err, unix.EIO):
-		return Unsure // inside execve: the place of the old stack is not mapped in the new program
+		return Unsure, nil // inside execve: the place of the old stack is not mapped in the new program
 	case err != nil:
-		return No // ended meanwhile, or of another user
+		return No, nil // ended meanwhile, or of another user
 	}
-	return carriedInProcargs(raw, token)
+	return carriedInProcargs(raw, token), nil
 }
 
 // startTime takes the microseconds since 1970 of fromKinfo.

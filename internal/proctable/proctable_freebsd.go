@@ -84,15 +84,15 @@ func argv(pid int) []string {
 	return []string{"[" + unix.ByteSliceToString(raw[kiComm:kiEnd]) + "]"}
 }
 
-func carrier(pid int, token string) Carries {
+func carrier(pid int, token string) (Carries, error) {
 	raw, err := sysctl("kern.proc.env", pid)
 	switch {
 	case errors.Is(err, unix.EBUSY):
-		return Unsure // inside execve
+		return Unsure, nil // inside execve
 	case err != nil:
-		return No // ended meanwhile, or of another user
+		return No, nil // ended meanwhile, or of another user
 	}
-	return carriedIn(string(raw), token)
+	return carriedIn(string(raw), token), nil
 }
 
 // startTime adds the time of boot of now, not of then: it follows the clock as

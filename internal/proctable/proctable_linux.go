@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // clockTick is the unit of the start time in /proc/PID/stat. The kernel fixes
@@ -43,6 +45,7 @@ func list() ([]Process, error) {
 	}
 
 	all := make([]Process, 0, len(names))
+	hidden := true
 	var buf [1024]byte
 	for _, name := range names {
 		if name[0] < '1' || name[0] > '9' {
@@ -60,6 +63,10 @@ func list() ([]Process, error) {
 			return nil, fmt.Errorf("%w: %w", ErrIncomplete, err)
 		}
 		all = append(all, p)
+		hidden = hidden && pid != 1
+	}
+	if hidden {
+		return all, fmt.Errorf("%w: /proc hides processes of other users (hidepid)", ErrIncomplete)
 	}
 	return all, nil
 }
@@ -142,7 +149,7 @@ func parseStat(line []byte) (Process, error) {
 	// Fields counted from the third of the manual page: state is 0.
 	const (
 		state, ppid, pgrp, session = 0, 1, 2, 3
-		flags, starttime           = 6, 19
+		flags, threads, starttime  = 6, 17, 19
 	)
 	var field [starttime + 1]string
 	rest := string(line[end+1:])
@@ -174,6 +181,10 @@ func parseStat(line []byte) (Process, error) {
 		return Process{}, errStat
 	}
 	p.kernel = bits&flagKthread != 0
+	if p.State == Zombie && field[threads] != "1" && field[threads] != "0" {
+		// Its main thread has ended and is a zombie; its others run on.
+		p.State = Sleeping
+	}
 	return p, nil
 }
 
@@ -206,26 +217,28 @@ func argv(pid int) []string {
 	return []string{"[" + strings.TrimSuffix(string(comm), "\n") + "]"}
 }
 
-func carrier(pid int, token string) Carries {
+func carrier(pid int, token string) (Carries, error) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return No // ended meanwhile, or of another user
+	switch {
+	case err == nil:
+		return carriedIn(string(raw), token), nil
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ENOMEM):
+		return No, err // no answer: the fault is here, not there
 	}
-	return carriedIn(string(raw), token)
+	return No, nil // ended meanwhile, or not for us to see
 }
 
-// bootTime is read once: the clock may be set later, and a start time that
-// moves would be worth nothing in a report.
+// bootTime is computed once: the clock may be set later, and a start time that
+// moves would be worth nothing in a report. The btime of /proc/stat is in whole
+// seconds, and off by up to one.
 var bootTime = sync.OnceValue(func() time.Time {
-	raw, _ := os.ReadFile("/proc/stat")
-	for line := range strings.Lines(string(raw)) {
-		if v, ok := strings.CutPrefix(line, "btime "); ok {
-			if sec, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64); err == nil {
-				return time.Unix(sec, 0)
-			}
-		}
+	var now, up unix.Timespec // not time.Now, which may be that of a synctest bubble
+	err1 := unix.ClockGettime(unix.CLOCK_REALTIME, &now)
+	err2 := unix.ClockGettime(unix.CLOCK_BOOTTIME, &up)
+	if err1 != nil || err2 != nil {
+		return time.Time{}
 	}
-	return time.Time{}
+	return time.Unix(0, now.Nano()-up.Nano())
 })
 
 func startTime(start uint64) time.Time {

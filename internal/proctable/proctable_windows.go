@@ -173,17 +173,17 @@ func argv(pid int) []string {
 	return []string{"[" + windows.UTF16ToString(e.ExeFile[:]) + "]"}
 }
 
-func carrier(pid int, token string) Carries {
+func carrier(pid int, token string) (Carries, error) {
 	handle, err := open(uint32(pid), readMemory)
 	if err != nil {
-		return No // ended meanwhile, or of another user
+		return No, nil // ended meanwhile, or of another user
 	}
 	defer windows.CloseHandle(handle)
 	raw, err := environ(handle)
 	if err != nil {
-		return No
+		return No, nil
 	}
-	return carriedIn(raw, token)
+	return carriedIn(raw, token), nil
 }
 
 // What follows reads the parameters that a process was created with, from its

@@ -24,11 +24,26 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
+// A process whose main thread has ended is a zombie by its state letter, but its
+// other threads run on.
+func TestZombieWithThreadsIsAlive(t *testing.T) {
+	line := func(threads string) string {
+		return "7 (sh) Z 10 20 30 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 " + threads + " 0 4242 0 0 0"
+	}
+	for threads, alive := range map[string]bool{"1": false, "2": true, "0": false} {
+		p, err := parseStat([]byte(line(threads)))
+		require.NoError(t, err)
+		require.Equal(t, alive, p.Alive(), threads)
+	}
+}
+
 func TestKernelThreadsCarryNothing(t *testing.T) {
 	p, err := parseStat([]byte("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 1 0 0 0"))
 	require.NoError(t, err)
 	require.True(t, p.kernel)
-	require.Equal(t, No, Carrier(p, "any"))
+	carries, err := Carrier(p, "any")
+	require.NoError(t, err)
+	require.Equal(t, No, carries)
 }
 
 func FuzzParseStat(f *testing.F) {

@@ -47,11 +47,12 @@ const (
 )
 
 // Carrier reports whether process p has token in its environment. The
-// environment is the one given at execve. A process of another user, or one
-// that has wiped its environment, answers No.
-func Carrier(p Process, token string) Carries {
+// environment is the one given at execve. A process of another user, one that
+// hides from others of its own (PR_SET_DUMPABLE), and one that has wiped its
+// environment answer No. An error means that the question could not be asked.
+func Carrier(p Process, token string) (Carries, error) {
 	if p.kernel || !p.Alive() {
-		return No
+		return No, nil
 	}
 	return carrier(p.PID, token)
 }

@@ -18,8 +18,10 @@ package servers
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 )
 
@@ -55,7 +57,7 @@ func Main() {
 func Run(name string) {
 	run := zoo[name]
 	if run == nil {
-		fmt.Fprintf(os.Stderr, "servers: no server named %q\n", name)
+		fmt.Fprintf(os.Stderr, "servers: no server named %q, only %q\n", name, Names())
 		os.Exit(98)
 	}
 	time.AfterFunc(lifetime, func() { os.Exit(97) })
@@ -64,15 +66,19 @@ func Run(name string) {
 	os.Exit(0)
 }
 
-// Command returns the command that runs a server by its name.
+// Names returns the names of all servers, sorted. What each of them does, and
+// which arguments it takes, is said in the file of its name.
+func Names() []string { return slices.Sorted(maps.Keys(zoo)) }
+
+// Command returns the command that runs a server by its name: one of [Names].
 func Command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(executable(), args...)
 	cmd.Env = environ(name)
 	return cmd
 }
 
-// Shell returns a command that runs a script with /bin/sh, or with the shell
-// named. In it, `run NAME` stands for a server.
+// Shell returns a command that runs a script with a shell: "sh", "bash". In the
+// script, `run NAME` runs a server as a child of the shell; see also [Exec].
 //
 // dash forks for the last command of a script where bash executes it in place,
 // so a wrapper is worth testing in both.
@@ -82,7 +88,8 @@ func Shell(shell, script string) *exec.Cmd {
 	return cmd
 }
 
-// Exec is what a script of [Shell] says to become a server.
+// Exec returns the end of a script for [Shell] with which the shell becomes the
+// named server, as a wrapper that ends in exec does.
 func Exec(name string) string {
 	return "export " + nameVar + "=" + name + `; exec "$` + exeVar + `"`
 }

@@ -74,7 +74,8 @@ func (w *Witness) Watch(cmd *exec.Cmd) *exec.Cmd {
 }
 
 // Await blocks until every named server has reported, and returns them in the
-// order of the names. A name that is given twice stands for two servers.
+// order of the names. A name that is given twice stands for two servers. After
+// 30 s it fails the test.
 func (w *Witness) Await(t testing.TB, names ...string) []Seen {
 	t.Helper()
 	timeout := time.After(30 * time.Second)
@@ -128,20 +129,20 @@ func (w *Witness) Gone(t testing.TB) {
 
 // Left fails the test unless the living are those named, in any order. Between
 // the end of a process and the news of it lie the kernel's close and a goroutine's
-// turn: that long, and no longer, Left waits.
+// turn: for that Left waits, a second at most.
 func (w *Witness) Left(t testing.TB, names ...string) {
 	t.Helper()
 	slices.Sort(names)
-	alive := w.wait(time.Second, func(alive []Seen) bool {
+	match := func(alive []Seen) bool {
 		var living []string
 		for _, s := range alive {
 			living = append(living, s.Name)
 		}
 		slices.Sort(living)
 		return slices.Equal(living, names)
-	})
-	if len(alive) != len(names) {
-		t.Errorf("servers: still alive: %v, want %v", alive, names)
+	}
+	if alive := w.wait(time.Second, match); !match(alive) {
+		t.Errorf("servers: alive are %v, want %v", alive, names)
 	}
 }
 
@@ -151,7 +152,7 @@ func (w *Witness) Emptied(d time.Duration) bool {
 	return len(w.wait(d, func(alive []Seen) bool { return len(alive) == 0 })) == 0
 }
 
-// Settle waits until all that have reported are dead. It is for those that the
+// Settle waits until all that have reported are dead, for 30 s at most. It is for those that the
 // test itself has ended; what the code under test should have ended is for Gone.
 func (w *Witness) Settle(t testing.TB) {
 	t.Helper()
