@@ -19,15 +19,16 @@ const sigCont = syscall.SIGCONT
 type direct struct {
 	leader *leader
 	census *census
+	why    string // why there is no guardian
 }
 
-func startDirect(cmd *exec.Cmd, c Config, token string) (tree, error) {
+func startDirect(cmd *exec.Cmd, token, why string) (tree, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	// No exit can be missed: nobody but the group reaps the leader.
 	l := watchLeader(cmd.Process.Pid)
-	d := &direct{l, newCensus(l.pid, cmd.SysProcAttr.Setsid, token)}
+	d := &direct{l, newCensus(l.pid, cmd.SysProcAttr.Setsid, token), why}
 	d.census.group = func() bool {
 		exact, err := l.signalGroup(0)
 		return exact && err == nil
@@ -65,6 +66,14 @@ func (d *direct) leaderEnded() <-chan struct{} { return d.leader.exited }
 func (d *direct) pid() int { return d.leader.pid }
 
 func (d *direct) lost() error { return nil }
+
+func (d *direct) containment() Containment {
+	return Containment{Mechanism: MechanismDirect, Reach: ReachGroup, Gaps: []string{
+		"no guardian: " + d.why,
+		"a process that left the group, its parents and its environment is not found",
+		gapDaemons,
+	}}
+}
 
 func (d *direct) release() { d.leader.close() }
 

@@ -43,6 +43,10 @@ func (g *Group) Pid() int { return g.tree.pid() }
 // reaped, or when it was given up: [Group.Stop] then tells the survivors.
 func (g *Group) Done() <-chan struct{} { return g.done }
 
+// Containment returns what holds for this tree: how it is held together, whom Kill
+// reaches, whether it ends with the host, and what is known to get away.
+func (g *Group) Containment() Containment { return g.tree.containment() }
+
 // Exited returns a channel that is closed as soon as the leader has ended, before
 // what it left behind is swept. Its status is told by [Group.Wait].
 func (g *Group) Exited() <-chan struct{} { return g.tree.leaderEnded() }

@@ -1,14 +1,10 @@
 package procgroup
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"syscall"
@@ -29,6 +25,9 @@ type guarded struct {
 	census  *census
 	ended   chan struct{} // closed when the guardian has ended
 
+	cgroup   string        // directory of the server's control group, or ""
+	noCgroup syscall.Errno // why there is none, where that was tried
+
 	leader     chan struct{} // closed when the leader has ended
 	leaderOnce sync.Once
 
@@ -38,156 +37,14 @@ type guarded struct {
 	quiet     time.Time // since when nobody but the guardian is alive
 }
 
-const (
-	selfPath = "/proc/self/exe" // also where the file was deleted or replaced
-
-	// finishBound is how long a guardian may outlive its tree. One that is
-	// stopped would do so for ever.
-	finishBound = time.Second
-)
+// finishBound is how long a guardian may outlive its tree. One that is stopped
+// would do so for ever.
+const finishBound = time.Second
 
 var (
 	errLost      = errors.New("its guardian was killed, and the server with it")
 	errFinishing = fmt.Errorf("the guardian has not finished: %w", errUnsettled)
 )
-
-// guardable tells whether a guardian can be had in this process at all: it is a
-// program of its own and not a library in somebody else's, and a trial has worked.
-var guardable = sync.OnceValue(func() bool {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return false
-	}
-	for _, s := range info.Settings {
-		if s.Key == "-buildmode" && s.Value != "exe" && s.Value != "pie" {
-			return false
-		}
-	}
-	// A guardian that is to start a directory says that it cannot.
-	trial := exec.Command("/")
-	trial.Err = nil
-	trial.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	_, err := startGuarded(trial, Config{}, "trial")
-	return errors.Is(err, syscall.EACCES)
-})
-
-// fights tells whether the attributes are of a kind that is meant for the server
-// itself and that a process between would spoil.
-func fights(attr *syscall.SysProcAttr) bool {
-	return attr.Chroot != "" || attr.Ptrace || attr.Setctty || attr.Noctty || attr.Foreground ||
-		attr.Pdeathsig != 0 || attr.Cloneflags != 0 || attr.Unshareflags != 0 || attr.PidFD != nil ||
-		len(attr.UidMappings) > 0 || len(attr.GidMappings) > 0 || len(attr.AmbientCaps) > 0 ||
-		attr.Credential != nil && int(attr.Credential.Uid) != os.Geteuid() && !readableByAll(selfPath)
-}
-
-// readableByAll: a user who may not execute our file cannot run a guardian.
-func readableByAll(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().Perm()&0o005 == 0o005
-}
-
-func startTree(cmd *exec.Cmd, c Config, token string) (tree, error) {
-	if err := prepare(cmd, c.KeepTerminal); err != nil {
-		return nil, err
-	}
-	if c.NoGuardian || cmd.Err != nil || cmd.Path == "" || fights(cmd.SysProcAttr) || !guardable() {
-		return startDirect(cmd, c, token)
-	}
-	return startGuarded(cmd, c, token)
-}
-
-func startGuarded(cmd *exec.Cmd, c Config, token string) (tree, error) {
-	ours, theirs, err := socketpair()
-	if err != nil {
-		return nil, &StartError{What: "guardian", Err: err}
-	}
-	defer theirs.Close()
-	spec := guardian.Spec{
-		Nonce:        rand.Text(),
-		Path:         cmd.Path,
-		Argv:         argv(cmd),
-		Files:        3 + len(cmd.ExtraFiles),
-		KeepTerminal: c.KeepTerminal,
-		Keep:         c.Leftovers == Keep,
-		SweepMillis:  int(min(c.Grace, sweepGrace).Milliseconds()),
-	}
-	if c.Grace == 0 {
-		spec.SweepMillis = int(sweepGrace.Milliseconds())
-	}
-	go ours.Write(spec.Encode()) // what does not fit the socket goes when it is read
-	if err := startSelf(cmd, spec, theirs); err != nil {
-		ours.Close()
-		return nil, &StartError{What: "guardian", Path: selfPath, Err: reason(err)}
-	}
-	theirs.Close() // or its end of file would never come
-
-	first, err := readReport(ours)
-	if err != nil || first.Kind != guardian.Started {
-		ours.Close()
-		cmd.Process.Kill()
-		cmd.Wait()
-		cmd.Process, cmd.ProcessState = nil, nil // the command itself never ran
-		if err == nil && first.Kind == guardian.Failed {
-			return nil, &os.PathError{Op: "fork/exec", Path: cmd.Path, Err: syscall.Errno(first.Errno)}
-		}
-		return nil, &StartError{What: "guardian", Path: selfPath, Err: fmt.Errorf("did not start the server: %w", errors.Join(err, errLost))}
-	}
-	g := &guarded{
-		socket:  ours,
-		server:  first.PID,
-		process: proctable.ID{PID: cmd.Process.Pid},
-		census:  newCensus(first.PID, !c.KeepTerminal, token),
-		ended:   make(chan struct{}),
-		leader:  make(chan struct{}),
-	}
-	if p, err := proctable.Lookup(g.process.PID); err == nil {
-		g.process = p.ID()
-	}
-	go g.listen()
-	return g, nil
-}
-
-// startSelf runs our own executable in front of the command. The caller's fields
-// are as he left them when it returns.
-func startSelf(cmd *exec.Cmd, spec guardian.Spec, socket *os.File) error {
-	path, args, files, env := cmd.Path, cmd.Args, cmd.ExtraFiles, cmd.Env
-	defer func() { cmd.Path, cmd.Args, cmd.ExtraFiles, cmd.Env = path, args, files, env }()
-	cmd.Path = selfPath
-	cmd.Args = []string{"stdioguard-guardian", filepath.Base(path)} // never arguments: all can read them
-	cmd.ExtraFiles = append(slices.Clone(files), socket)
-	cmd.Env = append(slices.Clone(env), fmt.Sprintf("%s=%d %d %s", guardian.Var, spec.Files, os.Getpid(), spec.Nonce))
-	return cmd.Start()
-}
-
-func argv(cmd *exec.Cmd) []string {
-	if len(cmd.Args) > 0 {
-		return cmd.Args
-	}
-	return []string{cmd.Path} // as os/exec
-}
-
-// socketpair returns the host's end, which has deadlines, and the guardian's.
-func socketpair() (ours, theirs *os.File, err error) {
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, os.NewSyscallError("socketpair", err)
-	}
-	// The guardian reads in plain system calls.
-	if err := syscall.SetNonblock(fds[1], false); err != nil {
-		syscall.Close(fds[0])
-		syscall.Close(fds[1])
-		return nil, nil, os.NewSyscallError("fcntl", err)
-	}
-	return os.NewFile(uintptr(fds[0]), "guardian"), os.NewFile(uintptr(fds[1]), "guardian"), nil
-}
-
-func readReport(r io.Reader) (guardian.Report, error) {
-	var b [guardian.ReportSize]byte
-	if _, err := io.ReadFull(r, b[:]); err != nil {
-		return guardian.Report{}, err
-	}
-	return guardian.Decode(b), nil
-}
 
 // listen ends with the guardian: its end of the socket closes, however it dies.
 func (g *guarded) listen() {
@@ -216,7 +73,29 @@ func (g *guarded) leaderHasEnded() { g.leaderOnce.Do(func() { close(g.leader) })
 func (g *guarded) pid() int                     { return g.server }
 func (g *guarded) leaderEnded() <-chan struct{} { return g.leader }
 func (g *guarded) exited() <-chan struct{}      { return g.ended }
-func (g *guarded) release()                     { g.socket.Close() }
+
+func (g *guarded) release() {
+	g.socket.Close()
+	if g.cgroup != "" && g.lost() != nil {
+		os.Remove(g.cgroup) // its guardian has not
+	}
+}
+
+func (g *guarded) containment() Containment {
+	c := Containment{Mechanism: MechanismGuardian, Reach: ReachTree, HostDeath: true}
+	if g.cgroup != "" {
+		c.Mechanism, c.Reach = MechanismCgroup, ReachAnyUser
+	} else {
+		if g.noCgroup != 0 {
+			c.Gaps = append(c.Gaps, "no control group: "+g.noCgroup.Error())
+		}
+		if os.Geteuid() != 0 {
+			c.Gaps = append(c.Gaps, "a process that has become another user can be found but not killed")
+		}
+	}
+	c.Gaps = append(c.Gaps, gapDaemons)
+	return c
+}
 
 func (g *guarded) hasEnded() bool {
 	select {
@@ -253,6 +132,9 @@ func (g *guarded) signal(sig os.Signal, strays []proctable.Process) error {
 	}
 	if s != syscall.SIGKILL && !ended {
 		return nil
+	}
+	if ended && g.cgroup != "" && s == syscall.SIGKILL {
+		os.WriteFile(filepath.Join(g.cgroup, "cgroup.kill"), []byte("1"), 0)
 	}
 	if slices.ContainsFunc(strays, func(p proctable.Process) bool { return p.PGID == g.server }) {
 		killGroup(g.server, s) // a member that was just seen pins the number

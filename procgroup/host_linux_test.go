@@ -7,6 +7,7 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -33,7 +34,7 @@ var events = map[string]func(g *procgroup.Group, cancel context.CancelFunc){
 	"syscall.Exit":         func(*procgroup.Group, context.CancelFunc) { syscall.Exit(1) },
 	"log.Fatal":            func(*procgroup.Group, context.CancelFunc) { log.Fatal("fatal") },
 	"concurrent map write": func(*procgroup.Group, context.CancelFunc) { concurrentMapWrite() },
-	"stack overflow":       func(*procgroup.Group, context.CancelFunc) { overflow(0) },
+	"stack overflow":       func(*procgroup.Group, context.CancelFunc) { debug.SetMaxStack(1 << 20); overflow(0) },
 	"SIGKILL":              func(*procgroup.Group, context.CancelFunc) { raise(syscall.SIGKILL) },
 	"SIGTERM":              func(*procgroup.Group, context.CancelFunc) { raise(syscall.SIGTERM) },
 	"SIGINT":               func(*procgroup.Group, context.CancelFunc) { raise(syscall.SIGINT) },
@@ -49,23 +50,27 @@ var hostLives = map[string]bool{"Stop": true, "Kill": true, "context": true, "pa
 // dies is false for the one host that is to return from main.
 var dies = true
 
-const directHost = "direct: " // before an event: without a guardian
-
 func host(event string) int {
 	switch event {
 	case "start":
 		return startOnly()
 	case "leak":
 		return leak()
+	case "containment":
+		return containment()
 	}
-	event, direct := strings.CutPrefix(event, directHost)
+	config := procgroup.Config{}
+	if column, rest, ok := strings.Cut(event, ": "); ok {
+		config, event = columns[column], rest
+	}
+	config.Grace = 50 * time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	cmd := servers.Command("clan")
 	stdin, err := cmd.StdinPipe()
 	must(err)
 	defer stdin.Close()
-	g, err := procgroup.Config{Grace: 50 * time.Millisecond, NoGuardian: direct}.Start(ctx, cmd)
+	g, err := config.Start(ctx, cmd)
 	must(err)
 	fmt.Println(g.Pid())
 	bufio.NewReader(os.Stdin).ReadString('\n')
@@ -108,6 +113,20 @@ func leak() int {
 	select {}
 }
 
+// containment prints what this user gets.
+func containment() int {
+	for name, mode := range map[string]procgroup.CgroupMode{"auto": procgroup.CgroupAuto, "require": procgroup.CgroupRequire} {
+		g, err := procgroup.Config{Cgroup: mode}.Start(context.Background(), exec.Command("sleep", "60"))
+		if err != nil {
+			fmt.Printf("%s: %v\n", name, err)
+			continue
+		}
+		fmt.Printf("%s: %v\n", name, g.Containment())
+		must(g.Kill())
+	}
+	return 0
+}
+
 func must(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "host:", err)
@@ -132,6 +151,7 @@ func concurrentMapWrite() {
 	select {}
 }
 
+// overflow is quick about it: the default limit is a gigabyte.
 func overflow(n int) int { return overflow(n+1) + overflow(n+2) }
 
 // hostCommand is this test binary as a host.

@@ -45,6 +45,9 @@ type job struct {
 // instruction, and started nobody, when it is put into the job. A host that is
 // killed between the two leaves a process that never runs.
 func startTree(cmd *exec.Cmd, c Config, _ string) (tree, error) {
+	if c.needsCgroup() {
+		return nil, &StartError{What: c.cgroupField(), Err: errors.ErrUnsupported}
+	}
 	attr, resume, err := suspended(cmd.SysProcAttr)
 	if err != nil {
 		return nil, err
@@ -143,6 +146,12 @@ func (j *job) pid() int { return j.leader }
 func (j *job) exited() <-chan struct{} { return j.ended }
 
 func (j *job) lost() error { return nil }
+
+func (j *job) containment() Containment {
+	return Containment{Mechanism: MechanismJob, Reach: ReachAnyUser, HostDeath: true, Gaps: []string{
+		"what a service starts on request (WMI, Task Scheduler, COM) is not of the tree",
+	}}
+}
 
 // release ends what is left, unless that was to be kept.
 func (j *job) release() {

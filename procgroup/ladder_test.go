@@ -38,6 +38,7 @@ func newFake(members int, on map[string]func(*fakeTree)) (*Group, *fakeTree) {
 	return g, f
 }
 
+func (f *fakeTree) containment() Containment     { return Containment{} }
 func (f *fakeTree) leaderEnded() <-chan struct{} { return f.leader }
 func (f *fakeTree) exited() <-chan struct{}      { return f.leader }
 func (f *fakeTree) pid() int                     { return 1 << 30 }

@@ -65,6 +65,18 @@ const (
 	Keep
 )
 
+// CgroupMode says whether a command gets a control group of its own.
+type CgroupMode int
+
+const (
+	// CgroupAuto makes one where the rights of the host suffice.
+	CgroupAuto CgroupMode = iota
+	// CgroupOff makes none.
+	CgroupOff
+	// CgroupRequire makes Start fail where there can be none.
+	CgroupRequire
+)
+
 // Config says how a command is started and stopped. The zero value holds the
 // documented defaults and is ready to use. A Config may be used for any number
 // of commands, at once.
@@ -86,6 +98,16 @@ type Config struct {
 	// guardian between: quicker by some milliseconds, but the tree outlives a
 	// host that is killed. Without effect where there is no guardian anyway.
 	NoGuardian bool
+
+	// Cgroup says whether the command gets a control group of its own (Linux,
+	// cgroup v2), as a child of the host's. It needs a guardian.
+	Cgroup CgroupMode
+
+	// MaxMemory, in bytes, and MaxProcesses limit the whole tree by its control
+	// group; zero means no limit, negative values are refused. A limit that
+	// cannot be enforced is an error of Start.
+	MaxMemory    int64
+	MaxProcesses int
 
 	// wrap lets a test run with a part of the protection off. Nil otherwise.
 	wrap func(*exec.Cmd, tree) tree
@@ -196,11 +218,35 @@ func (c Config) check(ctx context.Context, cmd *exec.Cmd) error {
 		return &StartError{What: "Config.Grace", Path: c.Grace.String(), Err: errNegative}
 	case c.Leftovers != Sweep && c.Leftovers != Keep:
 		return &StartError{What: "Config.Leftovers", Path: fmt.Sprint(int(c.Leftovers)), Err: os.ErrInvalid}
+	case c.Cgroup < CgroupAuto || c.Cgroup > CgroupRequire:
+		return &StartError{What: "Config.Cgroup", Path: fmt.Sprint(int(c.Cgroup)), Err: os.ErrInvalid}
+	case c.MaxMemory < 0:
+		return &StartError{What: "Config.MaxMemory", Path: fmt.Sprint(c.MaxMemory), Err: errNegative}
+	case c.MaxProcesses < 0:
+		return &StartError{What: "Config.MaxProcesses", Path: fmt.Sprint(c.MaxProcesses), Err: errNegative}
+	case c.needsCgroup() && (c.Cgroup == CgroupOff || c.NoGuardian):
+		return &StartError{What: c.cgroupField(), Err: errNeedsCgroup}
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("procgroup: %s not started: %w", cmd.Path, err)
 	}
 	return nil
+}
+
+// needsCgroup: there is no going without.
+func (c Config) needsCgroup() bool {
+	return c.Cgroup == CgroupRequire || c.MaxMemory > 0 || c.MaxProcesses > 0
+}
+
+// cgroupField is the field that asks for a control group.
+func (c Config) cgroupField() string {
+	switch {
+	case c.MaxMemory > 0:
+		return "Config.MaxMemory"
+	case c.MaxProcesses > 0:
+		return "Config.MaxProcesses"
+	}
+	return "Config.Cgroup"
 }
 
 // A Process is one live member of a tree.

@@ -12,16 +12,17 @@ import (
 )
 
 var (
-	errNil        = fmt.Errorf("is nil: %w", os.ErrInvalid)
-	errNegative   = fmt.Errorf("is negative: %w", os.ErrInvalid)
-	errStarted    = fmt.Errorf("was already started: %w", os.ErrInvalid)
-	errForeign    = fmt.Errorf("puts the command into a group or terminal of somebody else: %w", os.ErrInvalid)
-	errNUL        = fmt.Errorf("contains a NUL byte: %w", os.ErrInvalid)
-	errNotDir     = errors.New("is not a directory")
-	errNoExec     = fmt.Errorf("is not executable: %w", fs.ErrPermission)
-	errIsDir      = fmt.Errorf("is a directory: %w", fs.ErrPermission)
-	errNoLoader   = fmt.Errorf("exists, but its dynamic loader does not: %w", fs.ErrNotExist)
-	errExecFormat = errors.New("is neither a program for this machine nor a script with a #! line")
+	errNil         = fmt.Errorf("is nil: %w", os.ErrInvalid)
+	errNegative    = fmt.Errorf("is negative: %w", os.ErrInvalid)
+	errStarted     = fmt.Errorf("was already started: %w", os.ErrInvalid)
+	errForeign     = fmt.Errorf("puts the command into a group or terminal of somebody else: %w", os.ErrInvalid)
+	errNUL         = fmt.Errorf("contains a NUL byte: %w", os.ErrInvalid)
+	errNeedsCgroup = fmt.Errorf("needs a control group, and so a guardian: %w", os.ErrInvalid)
+	errNotDir      = errors.New("is not a directory")
+	errNoExec      = fmt.Errorf("is not executable: %w", fs.ErrPermission)
+	errIsDir       = fmt.Errorf("is a directory: %w", fs.ErrPermission)
+	errNoLoader    = fmt.Errorf("exists, but its dynamic loader does not: %w", fs.ErrNotExist)
+	errExecFormat  = errors.New("is neither a program for this machine nor a script with a #! line")
 )
 
 // StartError says why a command was not started. Nothing runs then.

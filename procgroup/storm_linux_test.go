@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stdioguard/stdioguard/internal/proctable"
-	"github.com/stdioguard/stdioguard/procgroup"
 )
 
 // The storms are in Perl, which forks as fast as it goes and is on every Debian.
@@ -39,25 +38,27 @@ func TestForkStorms(t *testing.T) {
 	}
 	for name, script := range map[string]string{"hop": hopStorm, "grow": growStorm, "bomb": bombStorm} {
 		for _, setsid := range []string{"", "1"} {
-			t.Run(name+"/setsid="+setsid, func(t *testing.T) {
-				mark := "STORM=" + rand.Text()
-				cmd := limited(t, 300, exec.Command("perl", "-e", script))
-				cmd.Env = append(os.Environ(), mark, "STORM_SETSID="+setsid)
-				out, err := cmd.StdoutPipe()
-				require.NoError(t, err)
-				g, err := procgroup.Start(t.Context(), cmd)
-				require.NoError(t, err)
-				_, err = out.Read(make([]byte, 1)) // it rages
-				require.NoError(t, err)
-				time.AfterFunc(200*time.Millisecond, func() { out.Close() })
-				<-time.After(300 * time.Millisecond) // let it grow: not readiness, but size
+			for _, column := range []string{"guardian", "auto"} {
+				t.Run(name+"/setsid="+setsid+"/"+column, func(t *testing.T) {
+					mark := "STORM=" + rand.Text()
+					cmd := limited(t, 300, exec.Command("perl", "-e", script))
+					cmd.Env = append(os.Environ(), mark, "STORM_SETSID="+setsid)
+					out, err := cmd.StdoutPipe()
+					require.NoError(t, err)
+					g, err := columns[column].Start(t.Context(), cmd)
+					require.NoError(t, err)
+					_, err = out.Read(make([]byte, 1)) // it rages
+					require.NoError(t, err)
+					time.AfterFunc(200*time.Millisecond, func() { out.Close() })
+					<-time.After(300 * time.Millisecond) // let it grow: not readiness, but size
 
-				begin := time.Now()
-				require.NoError(t, g.Kill())
-				took := time.Since(begin)
-				require.Zero(t, countMarked(t, mark))
-				t.Logf("ended in %v", took.Round(time.Millisecond))
-			})
+					begin := time.Now()
+					require.NoError(t, g.Kill())
+					took := time.Since(begin)
+					require.Zero(t, countMarked(t, mark))
+					t.Logf("ended in %v: %v", took.Round(time.Millisecond), g.Containment().Mechanism)
+				})
+			}
 		}
 	}
 }

@@ -35,6 +35,9 @@ type tree interface {
 	// mechanism can find them. An error means that the list may be incomplete.
 	alive() ([]proctable.Process, error)
 
+	// containment says what was achieved.
+	containment() Containment
+
 	// lost is the reason why the tree ended that its leader's status does not
 	// tell, or nil. It is asked for after exited.
 	lost() error

@@ -43,22 +43,35 @@ type Spec struct {
 	KeepTerminal bool // a group instead of a session
 	Keep         bool // leave alone what a polite exit leaves behind
 	SweepMillis  int  // between TERM and KILL of what the leader leaves behind
+
+	// Cgroup is the directory of a control group (version 2) in which one for the
+	// server is to be made; empty for none. MaxMemory and MaxPids are written to
+	// its memory.max and pids.max if not empty.
+	Cgroup             string
+	RequireCgroup      bool // or fail, instead of going without
+	MaxMemory, MaxPids string
 }
+
+// CgroupPrefix begins the name of a directory that a guardian makes. Its own pid
+// and the nonce follow, each behind a hyphen but for the first.
+const CgroupPrefix = "stdioguard-"
 
 // A Report is what a guardian tells its host.
 type Report struct {
 	Kind  Kind
 	PID   int // of the server (Started) or of a survivor
-	Errno int // of execve (Failed), or why the survivor could not be killed
+	Errno int // of execve (Failed) or of the control group (NoCgroup), or why the survivor could not be killed
 }
 
 // Kind is the kind of a Report.
 type Kind uint32
 
-// The kinds, in the order in which they come: Failed alone, or Started, Ended where
-// the leader has ended by itself, any number of Survivor, and Gone if there was none.
+// The kinds, in the order in which they come: NoCgroup where one was wished for;
+// Failed, and nothing after it, or Started; Ended where the leader has ended by
+// itself; any number of Survivor, and Gone if there was none.
 const (
-	Failed Kind = iota + 1
+	NoCgroup Kind = iota + 1
+	Failed
 	Started
 	Ended
 	Survivor
@@ -85,6 +98,7 @@ func (r Report) encode() []byte {
 const (
 	flagKeepTerminal = 1 << iota
 	flagKeep
+	flagRequireCgroup
 )
 
 // Encode returns the wire form of a spec: its length, then its fields.
@@ -96,11 +110,16 @@ func (s Spec) Encode() []byte {
 	if s.Keep {
 		flags |= flagKeep
 	}
+	if s.RequireCgroup {
+		flags |= flagRequireCgroup
+	}
 	body := putString(nil, s.Nonce)
 	body = put32(body, flags)
 	body = put32(body, uint32(s.Files))
 	body = put32(body, uint32(s.SweepMillis))
-	body = putString(body, s.Path)
+	for _, text := range []string{s.Cgroup, s.MaxMemory, s.MaxPids, s.Path} {
+		body = putString(body, text)
+	}
 	for _, arg := range s.Argv {
 		body = putString(body, arg)
 	}
@@ -111,13 +130,15 @@ func (s Spec) Encode() []byte {
 func decodeSpec(body []byte) (s Spec, ok bool) {
 	var flags, files, sweep uint32
 	ok = takeString(&body, &s.Nonce) && take32(&body, &flags) && take32(&body, &files) &&
-		take32(&body, &sweep) && takeString(&body, &s.Path)
+		take32(&body, &sweep) && takeString(&body, &s.Cgroup) && takeString(&body, &s.MaxMemory) &&
+		takeString(&body, &s.MaxPids) && takeString(&body, &s.Path)
 	for ok && len(body) > 0 {
 		var arg string
 		ok = takeString(&body, &arg)
 		s.Argv = append(s.Argv, arg)
 	}
 	s.KeepTerminal, s.Keep = flags&flagKeepTerminal != 0, flags&flagKeep != 0
+	s.RequireCgroup = flags&flagRequireCgroup != 0
 	s.Files, s.SweepMillis = int(files), int(sweep)
 	return s, ok && s.Files >= 3
 }

@@ -34,6 +34,7 @@ type guard struct {
 	host   int // pid
 	pidfd  int // of the host; -1 where the kernel has none
 	leader int // pid of the server
+	cgroup cgroup
 
 	// reaping orders those who wait for children and those who signal them by
 	// number: a number that was read from a list stays good while it is held.
@@ -112,14 +113,10 @@ func (g *guard) run() {
 	setHandler(syscall.SIGCHLD, sigDefault) // ignored, there would be no zombies to pin numbers
 	err := syscall.Pipe2(g.exited[:], syscall.O_CLOEXEC)
 	if err == nil {
-		err = g.spawn()
+		err = g.start()
 	}
 	if err != nil {
-		errno, ok := err.(syscall.Errno)
-		if !ok {
-			errno = syscall.EINVAL
-		}
-		g.report(Report{Kind: Failed, Errno: int(errno)})
+		g.report(Report{Kind: Failed, Errno: errnoOf(err)})
 		syscall.Exit(1)
 	}
 	g.letGo()
@@ -148,6 +145,33 @@ func (g *guard) closeStrangers() {
 	}
 }
 
+// start starts the server, in a control group where that can be had: only the
+// attempt tells, since the right to make a group does not imply the right to start a
+// process in it (clone3 wants that of the common ancestor, cgroups(7)).
+func (g *guard) start() (err error) {
+	if g.spec.Cgroup != "" {
+		if g.cgroup, err = newCgroup(g.spec); err == nil {
+			if err = g.spawn(); err == nil {
+				return nil
+			}
+			g.cgroup.remove()
+			g.cgroup = cgroup{}
+		}
+		g.report(Report{Kind: NoCgroup, Errno: errnoOf(err)})
+		if g.spec.RequireCgroup {
+			return err
+		}
+	}
+	return g.spawn()
+}
+
+func errnoOf(err error) int {
+	if errno, ok := err.(syscall.Errno); ok {
+		return int(errno)
+	}
+	return int(syscall.EINVAL) // a NUL byte in an argument
+}
+
 // spawn starts the server. This goroutine is locked to the main thread, as all of
 // init is: that makes PDEATHSIG safe, which strikes when the starting thread ends.
 func (g *guard) spawn() (err error) {
@@ -162,6 +186,9 @@ func (g *guard) spawn() (err error) {
 			Setsid:    !g.spec.KeepTerminal,
 			Setpgid:   g.spec.KeepTerminal,
 			Pdeathsig: syscall.SIGKILL,
+
+			UseCgroupFD: g.cgroup.dir != "",
+			CgroupFD:    g.cgroup.fd,
 		},
 	})
 	return err

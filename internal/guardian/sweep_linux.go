@@ -29,6 +29,7 @@ func (g *guard) sweep() syscall.WaitStatus {
 
 // force kills until nobody is left, or killMillis is over.
 func (g *guard) force() {
+	g.cgroup.kill()
 	g.killGroup(syscall.SIGKILL) // one call, atomic against fork
 	deadline := now() + killMillis
 	for round := 0; now() < deadline; round++ {
@@ -113,6 +114,7 @@ func (g *guard) settle() {
 	for {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
 		if err == syscall.ECHILD {
+			g.cgroup.remove()
 			g.report(Report{Kind: Gone})
 			return
 		}
