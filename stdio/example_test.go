@@ -26,8 +26,12 @@ func Example() {
 	}
 	defer session.Close() // bounded; the whole tree is gone when it returns
 	tools, err := session.ListTools(ctx, nil)
-	fmt.Println(len(tools.Tools) > 0, err)
-	// Output: true <nil>
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(tools.Tools) > 0)
+	// Output: true
 }
 
 // A server that cannot start says why, and the error says it in one line.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -18,6 +19,7 @@ import (
 	"github.com/stdioguard/stdioguard/internal/proctable"
 	"github.com/stdioguard/stdioguard/internal/text"
 	"github.com/stdioguard/stdioguard/leakcheck"
+	"github.com/stdioguard/stdioguard/procgroup"
 	"github.com/stdioguard/stdioguard/stdio"
 )
 
@@ -26,18 +28,20 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("stdioguard check", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	var (
-		timeout = flags.Duration("timeout", 60*time.Second, "how long the handshake, and each listing, may take")
-		grace   = flags.Duration("grace", 2*time.Second, "how long the server may take to end at end of file, and again at SIGTERM")
+		timeout = flags.Duration("timeout", 60*time.Second, "how long the handshake, and each listing, may take; 0 means the default")
+		grace   = flags.Duration("grace", 2*time.Second, "how long the server may take to end at end of file, and again at SIGTERM; 0 means the default")
 	)
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
 	} else if err != nil {
 		return 2
 	}
-	if *timeout <= 0 || *grace <= 0 {
-		fmt.Fprintln(stderr, "stdioguard: -timeout and -grace must be positive")
+	if *timeout < 0 || *grace < 0 {
+		fmt.Fprintln(stderr, "stdioguard: -timeout and -grace must not be negative")
 		return 2
 	}
+	*timeout = cmp.Or(*timeout, 60*time.Second)
+	*grace = cmp.Or(*grace, 2*time.Second)
 	cmd, name, err := serverCommand(flags.Args())
 	if err != nil {
 		fmt.Fprintln(stderr, "stdioguard:", err)
@@ -74,7 +78,15 @@ func inspect(ctx context.Context, r *report, t *stdio.Transport, timeout time.Du
 	init := session.InitializeResult()
 	r.row("handshake", "done after %v, protocol %s, %s", since(begin), text.Clean(init.ProtocolVersion, 40), implementation(init.ServerInfo))
 	r.offers(ctx, session, timeout)
-	r.row("processes", "%s", processes())
+	tree := t.Process()
+	held := tree.Containment()
+	held.Gaps = nil // one row is not the place for them
+	r.row("held by", "%v", held)
+	if r.members, err = tree.Members(); err != nil {
+		r.fault("processes", "%v", err)
+	} else {
+		r.row("processes", "%s", members(r.members))
+	}
 
 	begin = time.Now()
 	if err := session.Close(); err != nil {
@@ -97,17 +109,13 @@ func implementation(i *mcp.Implementation) string {
 	return text.Clean(i.Name+" "+i.Version, 100)
 }
 
-// processes names who runs for the server, from the top of its tree down.
-func processes() string {
-	all, err := proctable.List()
-	if err != nil {
-		return err.Error()
-	}
+// members names who runs for the server, parents before children.
+func members(all []procgroup.Process) string {
 	var names []string
-	for _, p := range proctable.Descendants(all, os.Getpid()) {
+	for _, p := range all {
 		name := "?"
-		if argv := proctable.Argv(p.PID); len(argv) > 0 {
-			program, _, _ := strings.Cut(argv[0], " ") // npm writes its title there
+		if len(p.Argv) > 0 {
+			program, _, _ := strings.Cut(p.Argv[0], " ") // npm writes its title there
 			name = text.Clean(filepath.Base(program), 40)
 		}
 		names = append(names, fmt.Sprintf("%s (%d)", name, p.PID))
@@ -117,8 +125,9 @@ func processes() string {
 
 // report prints one row for each finding and remembers whether all is well.
 type report struct {
-	out    io.Writer
-	faults int
+	out     io.Writer
+	faults  int
+	members []procgroup.Process // of the tree, while it was there
 }
 
 func (r *report) row(what, format string, args ...any) {
@@ -169,11 +178,20 @@ func length[T any](items iter.Seq2[T, error]) (n int, err error) {
 	return n, nil
 }
 
+// leftBehind looks for what the server has left in two ways: by the marks that
+// leakcheck goes by, and, whatever became of those, for the very processes that were
+// seen in its tree.
 func (r *report) leftBehind() {
-	err := leakcheck.Find(leakcheck.Within(time.Second))
-	if err != nil {
+	if err := leakcheck.Find(leakcheck.Within(time.Second)); err != nil {
 		r.fault("left behind", "%v", err)
 		return
+	}
+	for _, p := range r.members {
+		now, err := proctable.Lookup(p.PID)
+		if err == nil && now.Alive() && now.Started().Equal(p.Start) {
+			r.fault("left behind", "pid %d, %s", p.PID, members([]procgroup.Process{p}))
+			return
+		}
 	}
 	r.row("left behind", "nothing")
 }

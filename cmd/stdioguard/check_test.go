@@ -94,7 +94,7 @@ func TestCheckThatIsInterrupted(t *testing.T) {
 }
 
 func TestCommandLine(t *testing.T) {
-	for _, args := range [][]string{{}, {"nonsense"}, {"check", "-nonsense"}, {"check", "-grace", "0"}, {"check", "-timeout", "-1s"}} {
+	for _, args := range [][]string{{}, {"nonsense"}, {"check", "-nonsense"}, {"check", "-grace", "-1s"}, {"check", "-timeout", "-1s"}} {
 		code, out, errs := stdioguard(t, args...)
 		require.Equal(t, 2, code, args)
 		require.Empty(t, out)
