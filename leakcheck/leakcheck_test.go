@@ -39,8 +39,6 @@ func (r *recorder) finish() string {
 	return strings.Join(r.report, "\n")
 }
 
-const soon = 100 * time.Millisecond
-
 // leaks are started and forgotten by their test.
 var leaks = map[string]struct {
 	command func() *exec.Cmd

@@ -19,6 +19,7 @@ type census struct {
 	token   string
 
 	group func() bool // the system has a group of the leader's; nil: not to be asked
+	list  func() ([]proctable.Process, error)
 
 	mu     sync.Mutex
 	seen   map[proctable.ID]bool // a member stays one when its parent dies
@@ -35,6 +36,7 @@ func newCensus(leader int, session bool, token string) *census {
 		id:      proctable.ID{PID: leader},
 		session: session,
 		token:   token,
+		list:    proctable.List,
 		seen:    make(map[proctable.ID]bool),
 		unsure:  make(map[proctable.ID]bool),
 	}
@@ -47,7 +49,7 @@ func newCensus(leader int, session bool, token string) *census {
 // alive lists the live members. The descendants of the given processes, which are
 // no members themselves, count as well.
 func (c *census) alive(parents ...int) ([]proctable.Process, error) {
-	all, err := proctable.List()
+	all, err := c.list()
 	if err != nil && len(all) == 0 {
 		return nil, err // hidden rows are those of other users: see Limits
 	}

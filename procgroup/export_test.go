@@ -35,3 +35,20 @@ func (l leaderOnly) alive() ([]proctable.Process, error) {
 	}
 	return []proctable.Process{p}, nil
 }
+
+// Gated returns c with an owner that does not look at the tree before the gate is
+// opened: time for a test to change the world behind a leader's end.
+func Gated(c Config, gate <-chan struct{}) Config {
+	c.wrap = func(_ *exec.Cmd, t tree) tree { return gated{t, gate} }
+	return c
+}
+
+type gated struct {
+	tree
+	gate <-chan struct{}
+}
+
+func (g gated) alive() ([]proctable.Process, error) {
+	<-g.gate
+	return g.tree.alive()
+}

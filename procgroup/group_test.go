@@ -202,29 +202,3 @@ func TestConcurrentUse(t *testing.T) {
 		all.Wait()
 	}
 }
-
-func TestNothingIsLeftOfManyRounds(t *testing.T) {
-	round := func() {
-		g, err := procgroup.Start(t.Context(), exec.Command("sleep", "60"))
-		require.NoError(t, err)
-		require.NoError(t, g.Kill())
-	}
-	round() // what the first use opens for good
-	before := resources(t)
-	for range 50 {
-		round()
-	}
-	// A goroutine that has done its work may still be on its way out.
-	timeout := time.After(10 * time.Second)
-	for {
-		now := resources(t)
-		if now[0] <= before[0] && now[1] <= before[1] {
-			return
-		}
-		select {
-		case <-time.After(time.Millisecond):
-		case <-timeout:
-			t.Fatalf("descriptors, goroutines: %v, at first %v", now, before)
-		}
-	}
-}

@@ -113,7 +113,10 @@ func startGuarded(cmd *exec.Cmd, c Config, token string) (tree, error) {
 	if err := g.await(cmd, c, spec); err != nil {
 		ours.Close()
 		cmd.Process.Kill()
-		cmd.Wait()
+		cmd.Process.Wait()
+		rest := *cmd       // of cmd.Wait's work, which closes the pipes,
+		rest.WaitDelay = 1 // and for which a reader of the caller's is not waited for
+		go rest.Wait()
 		cmd.Process, cmd.ProcessState = nil, nil // the command itself never ran
 		return nil, err
 	}

@@ -51,13 +51,8 @@ var hostLives = map[string]bool{"Stop": true, "Kill": true, "context": true, "pa
 var dies = true
 
 func host(event string) int {
-	switch event {
-	case "start":
-		return startOnly()
-	case "leak":
-		return leak()
-	case "containment":
-		return containment()
+	if run := hosts[event]; run != nil {
+		return run()
 	}
 	config := procgroup.Config{}
 	if column, rest, ok := strings.Cut(event, ": "); ok {

@@ -218,7 +218,7 @@ func argv(pid int) []string {
 }
 
 func carrier(pid int, token string) (Carries, error) {
-	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	raw, err := environ("/proc/" + strconv.Itoa(pid))
 	switch {
 	case err == nil:
 		return carriedIn(string(raw), token), nil
@@ -226,6 +226,38 @@ func carrier(pid int, token string) (Carries, error) {
 		return No, err // no answer: the fault is here, not there
 	}
 	return No, nil // ended meanwhile, or not for us to see
+}
+
+// environ asks the other threads where the main thread has nothing to show: it may
+// have ended before them.
+func environ(dir string) ([]byte, error) {
+	raw, err := readAtOnce(dir + "/environ")
+	if len(raw) > 0 || err != nil && !errors.Is(err, syscall.ESRCH) {
+		return raw, err
+	}
+	threads, _ := os.ReadDir(dir + "/task")
+	for _, thread := range threads {
+		if raw, err := readAtOnce(dir + "/task/" + thread.Name() + "/environ"); len(raw) > 0 {
+			return raw, err
+		}
+	}
+	return raw, err
+}
+
+// readAtOnce reads with one system call. Between two, an execve would end the file:
+// the rest, with the token in it, would seem not to be there.
+func readAtOnce(path string) ([]byte, error) {
+	fd, err := openRetry(path)
+	if err != nil {
+		return nil, err
+	}
+	defer syscall.Close(fd)
+	for buf := make([]byte, 16<<10); ; buf = make([]byte, 4*len(buf)) {
+		n, err := syscall.Pread(fd, buf, 0)
+		if err != syscall.EINTR && n < len(buf) {
+			return buf[:max(n, 0)], err
+		}
+	}
 }
 
 // bootTime is computed once: the clock may be set later, and a start time that

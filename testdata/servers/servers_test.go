@@ -29,7 +29,7 @@ func TestEveryServerIsUsed(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
-	inner := map[string]bool{"forker": true} // started by another server only
+	inner := map[string]bool{"forker": true, "smuggler": true} // started by another server only
 	for name := range zoo {
 		used := strings.Contains(tests.String(), `"`+name+`"`) || strings.Contains(tests.String(), "run "+name)
 		require.True(t, used || inner[name], "no test uses the server %q", name)

@@ -1,0 +1,3 @@
+int Run(void);
+
+int main(void) { return Run(); }
