@@ -22,24 +22,16 @@ func children(pid int) (pids []int) {
 	return pids
 }
 
+// children returns those of this process.
+func (*guard) children() []int { return children(0) }
+
 // descendants returns the tree of this process, parents before children.
-func descendants() []int {
+func (*guard) descendants() []int {
 	all := children(0)
 	for i := 0; i < len(all); i++ {
 		all = append(all, children(all[i])...)
 	}
 	return all
-}
-
-// strays returns the descendants that are not in the leader's group.
-func (g *guard) strays() (pids []int) {
-	for _, pid := range descendants() {
-		group, _, errno := syscall.RawSyscall(syscall.SYS_GETPGID, uintptr(pid), 0, 0)
-		if errno == 0 && int(group) != g.leader {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 // names lists a directory of numbers.

@@ -18,15 +18,31 @@
 //	host: socketpair, spec into it, start self with Var  --------------.
 //	                                                                   v
 //	recognise (Var, parent, socket of that parent)            else go on as usual
-//	subreaper; pidfd on the host; is the parent still the host?
-//	start the server: own session, PDEATHSIG toward this locked thread
+//	become the reaper; watch the host; is the parent still the host?
+//	start the server: own session, PDEATHSIG toward this locked thread (not macOS)
 //	/dev/null on 0, 1, 2; signals ignored                     --> Started
 //	wait for: leader's end | command | end of file or the host's death
 //	sweep: TERM, wait, KILL, until this process has no child but the leader
 //	reap the leader, last                                     --> Survivor*, Gone
 //	end as the leader ended
 //
-// A subreaper may say "every child of mine dies" only because it has exactly one
+// # What differs
+//
+//	                 Linux                 FreeBSD               macOS
+//	parent known by  SO_PEERCRED           LOCAL_PEERCRED        LOCAL_PEERPID
+//	not meant        goes on as usual      ends, if its parent is the process in Var
+//	host watched by  pidfd                 kqueue, NOTE_EXIT
+//	leader's end     waitid, WNOWAIT       wait6, WNOWAIT        kqueue, NOTE_EXIT
+//	orphans          come here: subreaper  come here: procctl    go to pid 1
+//	tree found by    children files        PROC_REAP_GETPIDS     table, memory, NOTE_FORK
+//	ended at once    cgroup, group         PROC_REAP_KILL        groups
+//	guardian killed  the leader dies       the leader dies       nothing: the host has to
+//
+// On FreeBSD and macOS it has been compiled, not run. There it asks the system, before
+// it starts anything, for answers that it can check, and fails where one is not as
+// expected; procgroup, which makes a trial first, then does without.
+//
+// A reaper may say "every child of mine dies" only because it has exactly one
 // tree. A host may not: its other children would be adopted, and killed, as well.
 package guardian
 

@@ -1,6 +1,11 @@
-//go:build !linux
+//go:build !linux && !darwin && !freebsd
 
 package guardian
 
-// Supported tells whether this system has a guardian.
-const Supported = false
+const (
+	// Supported tells whether this system has a guardian.
+	Supported = false
+
+	// Adopts tells whether orphans of the tree come to the guardian.
+	Adopts = false
+)

@@ -24,9 +24,13 @@ func TestPackageIsALeaf(t *testing.T) {
 
 // What syscall itself needs comes before os, time and fmt as well.
 func TestNothingBelowTheLeafIsLate(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", ".").Output()
-	require.NoError(t, err)
-	for dep := range strings.Lines(string(out)) {
-		require.NotContains(t, []string{"os", "time", "fmt"}, strings.TrimSpace(dep))
+	for _, goos := range []string{"linux", "darwin", "freebsd"} {
+		cmd := exec.Command("go", "list", "-deps", ".")
+		cmd.Env = append(cmd.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+		out, err := cmd.Output()
+		require.NoError(t, err)
+		for dep := range strings.Lines(string(out)) {
+			require.NotContains(t, []string{"os", "time", "fmt"}, strings.TrimSpace(dep), goos)
+		}
 	}
 }

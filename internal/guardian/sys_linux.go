@@ -37,12 +37,9 @@ func poll(fds []pollFD, millis int) bool {
 
 func pause(millis int) { poll([]pollFD{{fd: -1}}, millis) }
 
-// now returns milliseconds of a clock that does not jump.
-func now() int64 {
+func clockGettime(t *syscall.Timespec) {
 	const clockMonotonic = 1
-	var t syscall.Timespec
-	syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(&t)), 0)
-	return t.Nano() / 1e6
+	syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(t)), 0)
 }
 
 func pidfdOpen(pid int) int {

@@ -1,3 +1,5 @@
+//go:build linux || darwin || freebsd
+
 package guardian
 
 import "syscall"
@@ -29,7 +31,7 @@ func (g *guard) sweep() syscall.WaitStatus {
 
 // force kills until nobody is left, or killMillis is over.
 func (g *guard) force() {
-	g.cgroup.kill()
+	g.strike()
 	g.killGroup(syscall.SIGKILL) // one call, atomic against fork
 	deadline := now() + killMillis
 	for round := 0; now() < deadline; round++ {
@@ -47,10 +49,9 @@ func (g *guard) force() {
 // leader. It reports whether nobody but the leader's zombie is left. Orphans come
 // to us, so killing children level by level reaches the whole tree.
 func (g *guard) killChildren() (gone bool) {
-	g.reaping <- struct{}{}
-	defer func() { <-g.reaping }()
-	left := !peek(g.leader)
-	for _, pid := range children(0) {
+	defer g.hold()()
+	left := !g.leaderDown()
+	for _, pid := range g.children() {
 		syscall.Kill(pid, syscall.SIGKILL)
 		if pid != g.leader && !reap(pid) {
 			left = true
@@ -62,12 +63,11 @@ func (g *guard) killChildren() (gone bool) {
 // freeze stops the tree from the top down, as it is found, until two looks in a
 // row find nobody new. A frozen process forks no more, so what is listed then is all.
 func (g *guard) freeze() {
-	g.reaping <- struct{}{}
-	defer func() { <-g.reaping }()
+	defer g.hold()()
 	frozen := make(map[int]bool)
 	for clean, looks := 0, 0; clean < 2 && looks < 200; looks++ {
 		clean++
-		for _, pid := range descendants() {
+		for _, pid := range g.descendants() {
 			if !frozen[pid] {
 				syscall.Kill(pid, syscall.SIGSTOP)
 				frozen[pid], clean = true, 0
@@ -82,7 +82,7 @@ func (g *guard) freeze() {
 // reapOrphans reaps children that have ended, the leader excepted, and returns
 // the number of those that live.
 func (g *guard) reapOrphans() (living int) {
-	for _, pid := range children(0) {
+	for _, pid := range g.children() {
 		if pid != g.leader && !reap(pid) {
 			living++
 		}
@@ -90,39 +90,26 @@ func (g *guard) reapOrphans() (living int) {
 	return living
 }
 
-// reap reports whether a child has ended, and lets go of it then.
-func reap(pid int) bool {
-	got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
-	return got == pid || err == syscall.ECHILD
-}
-
 // reapLeader lets the number of the group go. From here on nobody may signal it.
 func (g *guard) reapLeader() syscall.WaitStatus {
 	var status syscall.WaitStatus
-	leader := g.leader
-	if !peek(leader) {
+	if !g.leaderDown() {
 		return status // it cannot be killed: a survivor
 	}
+	leader := g.leader
 	g.leader = 0
 	syscall.Wait4(leader, &status, 0, nil)
 	return status
 }
 
-// settle tells the host the end of the story: that this process has no child any
-// more, which the kernel knows best, or who is left.
+// settle tells the host the end of the story: that nobody is left, or who is.
 func (g *guard) settle() {
-	for {
-		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
-		if err == syscall.ECHILD {
-			g.cgroup.remove()
-			g.report(Report{Kind: Gone})
-			return
-		}
-		if pid <= 0 && err != syscall.EINTR {
-			break
-		}
+	if g.deserted() {
+		g.tidy()
+		g.report(Report{Kind: Gone})
+		return
 	}
-	for _, pid := range children(0) {
+	for _, pid := range g.children() {
 		errno, _ := syscall.Kill(pid, syscall.SIGKILL).(syscall.Errno)
 		g.report(Report{Kind: Survivor, PID: pid, Errno: int(errno)})
 	}

@@ -1,10 +1,11 @@
+//go:build linux || darwin || freebsd
+
 package procgroup
 
 import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -83,6 +84,12 @@ func (g *guarded) release() {
 
 func (g *guarded) containment() Containment {
 	c := Containment{Mechanism: MechanismGuardian, Reach: ReachTree, HostDeath: true}
+	if !guardian.Adopts {
+		c.Reach = ReachGroup
+		c.Gaps = append(c.Gaps,
+			"a process that left the group, and whose parent ended within milliseconds, is found by its environment only, and not at all once the host is dead",
+			"if the guardian and the host are both killed, all live on")
+	}
 	if g.cgroup != "" {
 		c.Mechanism, c.Reach = MechanismCgroup, ReachAnyUser
 	} else {
@@ -133,8 +140,8 @@ func (g *guarded) signal(sig os.Signal, strays []proctable.Process) error {
 	if s != syscall.SIGKILL && !ended {
 		return nil
 	}
-	if ended && g.cgroup != "" && s == syscall.SIGKILL {
-		os.WriteFile(filepath.Join(g.cgroup, "cgroup.kill"), []byte("1"), 0)
+	if ended && s == syscall.SIGKILL {
+		killCgroup(g.cgroup)
 	}
 	if slices.ContainsFunc(strays, func(p proctable.Process) bool { return p.PGID == g.server }) {
 		killGroup(g.server, s) // a member that was just seen pins the number
@@ -148,8 +155,8 @@ func (g *guarded) alive() ([]proctable.Process, error) {
 	gone, survivors := g.gone, g.survivors
 	g.mu.Unlock()
 	switch {
-	case gone && ended:
-		return nil, nil
+	case gone && ended && guardian.Adopts:
+		return nil, nil // it has seen all of them go
 	case ended:
 		alive, err := g.census.alive()
 		return g.addSurvivors(alive, survivors), err

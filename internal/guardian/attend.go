@@ -1,3 +1,5 @@
+//go:build linux || darwin || freebsd
+
 package guardian
 
 import "syscall"
@@ -81,23 +83,10 @@ func (g *guard) wait(millis int) (event, syscall.Signal) {
 			millis = int(left)
 		}
 	}
-	fds := [3]pollFD{
-		{fd: int32(g.exited[0]), events: pollIn},
-		{fd: int32(g.socket), events: pollIn},
-		{fd: int32(g.pidfd), events: pollIn},
-	}
-	if g.ended {
-		fds[0].fd = -1
-	}
-	if g.orphan {
-		fds[1].fd, fds[2].fd = -1, -1
-	}
-	switch {
-	case !poll(fds[:], millis):
-		return nothing, 0
-	case fds[0].revents != 0:
+	switch leader, told, host := g.ready(millis); {
+	case leader:
 		return leaderEnded, 0
-	case fds[1].revents != 0:
+	case told:
 		var b [1]byte
 		n, err := syscall.Read(g.socket, b[:])
 		if n == 1 {
@@ -106,8 +95,11 @@ func (g *guard) wait(millis int) (event, syscall.Signal) {
 		if err == syscall.EINTR {
 			return nothing, 0
 		}
+		return hostDied, 0
+	case host:
+		return hostDied, 0
 	}
-	return hostDied, 0
+	return nothing, 0
 }
 
 // pass hands a signal to the group; TERM to those as well who left it.
@@ -117,7 +109,7 @@ func (g *guard) pass(sig syscall.Signal) {
 		return
 	}
 	g.termed = true
-	g.reaping <- struct{}{}
+	defer g.hold()()
 	strays := g.strays()
 	for _, pid := range strays {
 		syscall.Kill(pid, sig)
@@ -127,13 +119,15 @@ func (g *guard) pass(sig syscall.Signal) {
 	for _, pid := range strays {
 		syscall.Kill(pid, syscall.SIGCONT)
 	}
-	<-g.reaping
 }
 
-// killGroup is the only place that signals a group. Group 0 would be our own, and
-// group 1, as -1, everybody; the leader's is ours until the leader is reaped.
-func (g *guard) killGroup(sig syscall.Signal) {
-	if g.leader > 1 {
-		syscall.Kill(-g.leader, sig)
+// killGroup signals the leader's group, which is ours until the leader is reaped.
+func (g *guard) killGroup(sig syscall.Signal) { signalGroup(g.leader, sig) }
+
+// signalGroup is the only place that signals a group. Group 0 would be our own, and
+// group 1, as -1, everybody.
+func signalGroup(pgid int, sig syscall.Signal) {
+	if pgid > 1 {
+		syscall.Kill(-pgid, sig)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build linux || darwin || freebsd
+
 package procgroup
 
 import (
@@ -13,19 +15,17 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/stdioguard/stdioguard/internal/guardian"
 	"github.com/stdioguard/stdioguard/internal/proctable"
 )
 
-// selfPath is our own program, also where its file was deleted or replaced.
-const selfPath = "/proc/self/exe"
-
 // guardable tells whether a guardian can be had in this process at all: it is a
 // program of its own and not a library in somebody else's, and a trial has worked.
 var guardable = sync.OnceValue(func() bool {
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
+	if !ok || !guardian.Supported || strayGuardian() {
 		return false
 	}
 	for _, s := range info.Settings {
@@ -37,25 +37,25 @@ var guardable = sync.OnceValue(func() bool {
 	trial := exec.Command("/")
 	trial.Err = nil
 	trial.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	_, err := startGuarded(trial, Config{}, "trial")
+	_, err := startGuarded(trial, Config{}, trialToken)
 	return errors.Is(err, syscall.EACCES)
 })
+
+const trialToken = "trial"
 
 // fights names the attribute, if any, that is meant for the server itself and that
 // a process between would spoil.
 func fights(attr *syscall.SysProcAttr) string {
 	for name, set := range map[string]bool{
 		"Chroot": attr.Chroot != "", "Ptrace": attr.Ptrace, "Setctty": attr.Setctty, "Noctty": attr.Noctty,
-		"Foreground": attr.Foreground, "Pdeathsig": attr.Pdeathsig != 0, "Cloneflags": attr.Cloneflags != 0,
-		"Unshareflags": attr.Unshareflags != 0, "PidFD": attr.PidFD != nil, "UseCgroupFD": attr.UseCgroupFD,
-		"UidMappings": len(attr.UidMappings) > 0, "GidMappings": len(attr.GidMappings) > 0, "AmbientCaps": len(attr.AmbientCaps) > 0,
-		"Credential": attr.Credential != nil && int(attr.Credential.Uid) != os.Geteuid() && !readableByAll(selfPath),
+		"Foreground": attr.Foreground,
+		"Credential": attr.Credential != nil && int(attr.Credential.Uid) != os.Geteuid() && !readableByAll(selfPath()),
 	} {
 		if set {
 			return name
 		}
 	}
-	return ""
+	return fightsHere(attr)
 }
 
 // readableByAll: a user who may not execute our file cannot run a guardian.
@@ -76,6 +76,8 @@ func startTree(cmd *exec.Cmd, c Config, token string) (tree, error) {
 		why = "SysProcAttr." + foe
 	case cmd.Err != nil || cmd.Path == "":
 		why = "nothing to start" // and os/exec says so
+	case selfPath() == "":
+		why = "the file of this program is gone or was replaced"
 	case !guardable():
 		why = "this program cannot run itself again"
 	default:
@@ -97,10 +99,13 @@ func startGuarded(cmd *exec.Cmd, c Config, token string) (tree, error) {
 		return nil, &StartError{What: "guardian", Err: err}
 	}
 	defer theirs.Close()
+	if token == trialToken && trialBound > 0 {
+		ours.SetDeadline(time.Now().Add(trialBound))
+	}
 	go ours.Write(spec.Encode()) // what does not fit the socket goes when it is read
 	if err := startSelf(cmd, spec, theirs); err != nil {
 		ours.Close()
-		return nil, &StartError{What: "guardian", Path: selfPath, Err: reason(err)}
+		return nil, &StartError{What: "guardian", Path: selfPath(), Err: reason(err)}
 	}
 	theirs.Close() // or its end of file would never come
 
@@ -155,7 +160,7 @@ func (g *guarded) await(cmd *exec.Cmd, c Config, spec guardian.Spec) error {
 	for {
 		switch r, err := readReport(g.socket); {
 		case err != nil:
-			return &StartError{What: "guardian", Path: selfPath, Err: fmt.Errorf("did not start the server: %w", err)}
+			return &StartError{What: "guardian", Path: selfPath(), Err: fmt.Errorf("did not start the server: %w", err)}
 		case r.Kind == guardian.Started:
 			g.server = r.PID
 			return nil
@@ -175,7 +180,7 @@ func (g *guarded) await(cmd *exec.Cmd, c Config, spec guardian.Spec) error {
 func startSelf(cmd *exec.Cmd, spec guardian.Spec, socket *os.File) error {
 	path, args, files, env := cmd.Path, cmd.Args, cmd.ExtraFiles, cmd.Env
 	defer func() { cmd.Path, cmd.Args, cmd.ExtraFiles, cmd.Env = path, args, files, env }()
-	cmd.Path = selfPath
+	cmd.Path = selfPath()
 	cmd.Args = []string{"stdioguard-guardian", filepath.Base(path)} // never arguments: all can read them
 	cmd.ExtraFiles = append(slices.Clone(files), socket)
 	cmd.Env = append(slices.Clone(env), fmt.Sprintf("%s=%d %d %s", guardian.Var, spec.Files, os.Getpid(), spec.Nonce))
@@ -187,21 +192,6 @@ func argv(cmd *exec.Cmd) []string {
 		return cmd.Args
 	}
 	return []string{cmd.Path} // as os/exec
-}
-
-// socketpair returns the host's end, which has deadlines, and the guardian's.
-func socketpair() (ours, theirs *os.File, err error) {
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, os.NewSyscallError("socketpair", err)
-	}
-	// The guardian reads in plain system calls.
-	if err := syscall.SetNonblock(fds[1], false); err != nil {
-		syscall.Close(fds[0])
-		syscall.Close(fds[1])
-		return nil, nil, os.NewSyscallError("fcntl", err)
-	}
-	return os.NewFile(uintptr(fds[0]), "guardian"), os.NewFile(uintptr(fds[1]), "guardian"), nil
 }
 
 func readReport(r io.Reader) (guardian.Report, error) {

@@ -1,0 +1,6 @@
+package procgroup
+
+import "syscall"
+
+// fightsHere: SysProcAttr has nothing on this system alone.
+func fightsHere(*syscall.SysProcAttr) string { return "" }

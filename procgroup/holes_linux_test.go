@@ -1,0 +1,40 @@
+package procgroup_test
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stdioguard/stdioguard/procgroup"
+)
+
+// A number that the host leaves out is closed to the server, as with os/exec, and
+// the guardian does not lose a descriptor of its own to it.
+func TestExtraFilesMayHaveHoles(t *testing.T) {
+	for name, c := range map[string]procgroup.Config{
+		"guardian": {Cgroup: procgroup.CgroupOff}, "default": {}, "direct": {NoGuardian: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			last, w, err := os.Pipe()
+			require.NoError(t, err)
+			io.WriteString(w, "through descriptor 6\n")
+			w.Close()
+			defer last.Close()
+			cmd := exec.Command("sh", "-c", `
+				sleep 0.2
+				for fd in 3 4 5 7; do [ -e /proc/$$/fd/$fd ] && echo open: $fd; done
+				cat <&6`)
+			cmd.ExtraFiles = []*os.File{nil, nil, nil, last}
+			var out strings.Builder
+			cmd.Stdout, cmd.Stderr = &out, &out
+			g, err := c.Start(t.Context(), cmd)
+			require.NoError(t, err)
+			require.NoError(t, g.Wait())
+			require.Equal(t, "through descriptor 6\n", out.String())
+		})
+	}
+}
