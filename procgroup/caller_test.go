@@ -4,12 +4,14 @@ package procgroup_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -41,34 +43,42 @@ func TestCallersPartsCannotHoldUpTheEnd(t *testing.T) {
 		"Kill": (*procgroup.Group).Kill,
 		"Done": func(g *procgroup.Group) error { killLeader(g.Pid()); <-g.Done(); return nil },
 	}
+	hold := func(c procgroup.Config, block func(*exec.Cmd, stuck, func()), end func(*procgroup.Group) error) error {
+		until := make(chan struct{})
+		defer close(until)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "sh", "-c", "echo ready; exec sleep 60")
+		cmd.WaitDelay = time.Hour
+		started := func() {}
+		block(cmd, stuck{until}, func() { started = cancel }) // cancelled when it runs
+		g, err := c.Start(t.Context(), cmd)
+		if err != nil {
+			return err
+		}
+		started()
+		ended := make(chan error, 1)
+		go func() { ended <- end(g) }()
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(20 * time.Second):
+			return errors.New("held up")
+		}
+	}
+	var all sync.WaitGroup // each takes the 3 s that copying may take
 	for kind, c := range kinds {
 		for part, block := range block {
 			for way, end := range end {
-				t.Run(kind+"/"+part+"/"+way, func(t *testing.T) {
-					t.Parallel() // each takes the 3 s that copying may take
-					until := make(chan struct{})
-					defer close(until)
-					ctx, cancel := context.WithCancel(t.Context())
-					defer cancel()
-					cmd := exec.CommandContext(ctx, "sh", "-c", "echo ready; exec sleep 60")
-					cmd.WaitDelay = time.Hour
-					started := func() {}
-					block(cmd, stuck{until}, func() { started = cancel }) // cancelled when it runs
-					g, err := c.Start(t.Context(), cmd)
-					require.NoError(t, err)
-					started()
-					ended := make(chan error, 1)
-					go func() { ended <- end(g) }()
-					select {
-					case err := <-ended:
-						require.NoError(t, err)
-					case <-time.After(40 * time.Second):
-						t.Fatal("held up")
+				all.Go(func() {
+					if err := hold(c, block, end); err != nil {
+						t.Errorf("%s, %s, %s: %v", kind, part, way, err)
 					}
 				})
 			}
 		}
 	}
+	all.Wait()
 }
 
 func killLeader(pid int) { syscall.Kill(pid, syscall.SIGKILL) }

@@ -81,6 +81,15 @@ func TestCgroupComesAndGoes(t *testing.T) {
 	require.DirExists(t, parent)
 }
 
+// A program that is missing is to blame, and not the control group.
+func TestMissingProgramInACgroup(t *testing.T) {
+	cgroupHere(t)
+	_, err := procgroup.Config{Cgroup: procgroup.CgroupRequire}.Start(t.Context(), exec.Command("/no/such/program"))
+	var start *procgroup.StartError
+	require.ErrorAs(t, err, &start)
+	require.Equal(t, "program", start.What)
+}
+
 func TestCgroupOff(t *testing.T) {
 	g, err := procgroup.Config{Cgroup: procgroup.CgroupOff}.Start(t.Context(), exec.Command("sleep", "60"))
 	require.NoError(t, err)

@@ -13,8 +13,6 @@ import (
 	"github.com/stdioguard/stdioguard/internal/proctable"
 )
 
-const sigCont = syscall.SIGCONT
-
 // direct is the tree whose leader is a child of the host itself.
 type direct struct {
 	leader *leader
@@ -92,6 +90,13 @@ func (d *direct) signal(sig os.Signal, strays []proctable.Process) error {
 		strays, _ = d.alive()
 	}
 	return errors.Join(d.signalGroup(s), signalStrays(s, d.leader.pid, strays))
+}
+
+// terminate wakes the stopped: they take no TERM.
+func (d *direct) terminate(strays []proctable.Process) error {
+	err := d.signal(syscall.SIGTERM, strays)
+	d.signal(syscall.SIGCONT, strays)
+	return err
 }
 
 func (d *direct) signalGroup(s syscall.Signal) error {

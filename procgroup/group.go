@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/stdioguard/stdioguard/internal/proctable"
@@ -168,10 +167,9 @@ func (g *Group) await(ctx context.Context) bool {
 	)
 	begin := func(d time.Duration, strays []proctable.Process) bool {
 		// A TERM that cannot be sent is a rung left out, not a failure.
-		if err := g.tree.signal(syscall.SIGTERM, strays); errors.Is(err, errors.ErrUnsupported) {
+		if err := g.tree.terminate(strays); errors.Is(err, errors.ErrUnsupported) {
 			return false
 		}
-		g.tree.signal(sigCont, strays) // a stopped process takes no TERM; no error matters
 		grace = time.After(d)
 		return true
 	}

@@ -149,6 +149,15 @@ func (g *guarded) signal(sig os.Signal, strays []proctable.Process) error {
 	return signalStrays(s, g.server, strays)
 }
 
+// terminate leaves it all to the guardian, as long as there is one.
+func (g *guarded) terminate(strays []proctable.Process) error {
+	if g.hasEnded() {
+		return g.signal(syscall.SIGTERM, strays)
+	}
+	g.socket.Write([]byte{guardian.Terminate})
+	return nil
+}
+
 func (g *guarded) alive() ([]proctable.Process, error) {
 	ended := g.hasEnded()
 	g.mu.Lock()

@@ -13,9 +13,6 @@ import (
 	"github.com/stdioguard/stdioguard/internal/proctable"
 )
 
-// sigCont follows a SIGTERM, and there is none here.
-const sigCont = syscall.Signal(0)
-
 // killedCode is the exit code of what was killed, as os.Process.Kill gives it.
 const killedCode = 1
 
@@ -144,6 +141,9 @@ func (j *job) leaderEnded() <-chan struct{} { return j.ended }
 func (j *job) pid() int { return j.leader }
 
 func (j *job) exited() <-chan struct{} { return j.ended }
+
+// terminate: there is no asking here.
+func (j *job) terminate([]proctable.Process) error { return errors.ErrUnsupported }
 
 func (j *job) lost() error { return nil }
 

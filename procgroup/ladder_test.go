@@ -48,10 +48,9 @@ func (f *fakeTree) alive() ([]proctable.Process, error) {
 	return f.members, f.listErr
 }
 
+func (f *fakeTree) terminate([]proctable.Process) error { return f.signal(syscall.SIGTERM, nil) }
+
 func (f *fakeTree) signal(sig os.Signal, _ []proctable.Process) error {
-	if sig == sigCont {
-		return nil
-	}
 	name := sig.String()
 	if f.on["unsupported"] != nil && sig != os.Kill {
 		return errors.ErrUnsupported

@@ -1,6 +1,7 @@
 package procgroup_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os/exec"
@@ -117,8 +118,8 @@ func TestProcessWithoutItsMainThreadIsEnded(t *testing.T) {
 // inside execve is, come and go all the time.
 func TestStrangersDoNotKeepAStopFromEnding(t *testing.T) {
 	for range 2 {
-		// At most some 20 s, and at most two sleepers at a time.
-		loop := exec.Command("sh", "-c", `i=0; while [ $i -lt 1000 ]; do (env -i sleep 0.02 &); sleep 0.02; i=$((i+1)); done; exec cat`)
+		// At most some 20 s, and some five sleepers at a time: there is always one.
+		loop := exec.Command("sh", "-c", `i=0; while [ $i -lt 1000 ]; do (env -i sleep 0.1 &); sleep 0.02; i=$((i+1)); done; exec cat`)
 		stdin, err := loop.StdinPipe()
 		require.NoError(t, err)
 		require.NoError(t, loop.Start())
@@ -130,7 +131,10 @@ func TestStrangersDoNotKeepAStopFromEnding(t *testing.T) {
 		c.Grace = time.Hour
 		for range 5 {
 			g, w := start(t, c, servers.Command("sleeper"), "sleeper")
-			require.NoError(t, g.Stop(t.Context()))
+			stopped := make(chan error, 1)
+			go func() { stopped <- g.Stop(context.Background()) }()
+			within(t, g.Done())
+			require.NoError(t, <-stopped)
 			w.Gone(t)
 		}
 	})

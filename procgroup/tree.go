@@ -31,6 +31,10 @@ type tree interface {
 	// such signal.
 	signal(sig os.Signal, strays []proctable.Process) error
 
+	// terminate sends SIGTERM to the whole tree, also to those of it that are
+	// stopped, and to the given strays. It is otherwise like signal.
+	terminate(strays []proctable.Process) error
+
 	// alive lists the live members of the tree, escapees included as far as the
 	// mechanism can find them. An error means that the list may be incomplete.
 	alive() ([]proctable.Process, error)

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"os/exec"
 	"runtime"
-	"syscall"
 )
-
-const sigCont = syscall.Signal(0)
 
 func startTree(*exec.Cmd, Config, string) (tree, error) {
 	return nil, &StartError{What: "system", Path: runtime.GOOS, Err: errors.ErrUnsupported}

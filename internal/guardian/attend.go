@@ -23,7 +23,7 @@ func (g *guard) attend() {
 			if signal == syscall.SIGKILL {
 				return
 			}
-			g.pass(signal)
+			g.obey(signal)
 		case hostDied:
 			g.orphaned()
 		}
@@ -35,12 +35,12 @@ func (g *guard) attend() {
 func (g *guard) orphaned() {
 	g.orphan = true
 	g.deadline = now() + orphanMillis
-	g.pass(syscall.SIGTERM)
+	g.terminate()
 }
 
 // leave gives those whom the leader left behind their moment: SIGTERM, unless they
-// had that already, and the time that the spec grants or, after a SIGTERM of the
-// host's, the host. It reports whether they have used it.
+// had that already, and the time that the spec grants or, where it was the host that
+// had it sent, the host. It reports whether they have used it.
 func (g *guard) leave() (gone bool) {
 	for step := 1; ; step = min(2*step, 32) {
 		if g.reapOrphans() == 0 {
@@ -48,13 +48,13 @@ func (g *guard) leave() (gone bool) {
 		}
 		if !g.termed {
 			g.deadline = now() + int64(g.spec.SweepMillis)
-			g.pass(syscall.SIGTERM)
+			g.terminate()
 		}
 		switch event, signal := g.wait(step); {
 		case event == timeIsUp, event == command && signal == syscall.SIGKILL:
 			return false
 		case event == command:
-			g.pass(signal)
+			g.obey(signal)
 		case event == hostDied:
 			g.orphaned()
 		}
@@ -102,22 +102,26 @@ func (g *guard) wait(millis int) (event, syscall.Signal) {
 	return nothing, 0
 }
 
-// pass hands a signal to the group; TERM to those as well who left it.
-func (g *guard) pass(sig syscall.Signal) {
-	g.killGroup(sig)
-	if sig != syscall.SIGTERM {
-		return
+// obey hands a signal to the group, or the end to the tree.
+func (g *guard) obey(command syscall.Signal) {
+	if command == Terminate {
+		g.terminate()
+	} else {
+		g.killGroup(command)
 	}
+}
+
+// terminate sends SIGTERM to the group and to those who left it.
+func (g *guard) terminate() {
 	g.termed = true
 	defer g.hold()()
 	strays := g.strays()
-	for _, pid := range strays {
-		syscall.Kill(pid, sig)
-	}
 	// A stopped process takes no TERM.
-	g.killGroup(syscall.SIGCONT)
-	for _, pid := range strays {
-		syscall.Kill(pid, syscall.SIGCONT)
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT} {
+		g.killGroup(sig)
+		for _, pid := range strays {
+			syscall.Kill(pid, sig)
+		}
 	}
 }
 

@@ -38,6 +38,15 @@ func newCgroup(s Spec) (c cgroup, err error) {
 	return c, nil
 }
 
+// admits tells whether a process can be started in the group: one whose program
+// cannot exist fails as late as that.
+func (c cgroup) admits() bool {
+	_, err := syscall.ForkExec("/dev/null/none", []string{"none"}, &syscall.ProcAttr{
+		Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: c.fd},
+	})
+	return err == syscall.ENOTDIR
+}
+
 // kill ends all processes in the group and in the groups below it.
 func (c cgroup) kill() {
 	if c.dir != "" {

@@ -3,20 +3,46 @@ package guardian
 import "syscall"
 
 // children returns the children of a process, zombies included; 0 is this one.
-// proc_pid_task_children(5) lists them for each thread: all have to be asked.
+// proc_pid_task_children(5) lists them for each thread: all have to be asked. A
+// kernel without that file (CONFIG_PROC_CHILDREN) is asked for everybody's parent.
 func children(pid int) (pids []int) {
-	dir := "/proc/self/task"
-	if pid != 0 {
-		dir = "/proc/" + decimal(pid) + "/task"
+	if pid == 0 {
+		pid = syscall.Getpid()
+	}
+	dir := "/proc/" + decimal(pid) + "/task/"
+	if syscall.Access(dir+decimal(pid)+"/children", 4) == syscall.ENOENT && syscall.Access(dir, 4) == nil {
+		return childrenByParent(pid)
 	}
 	for _, task := range names(dir) {
-		list := readFile(dir + "/" + task + "/children")
+		list := readFile(dir + task + "/children")
 		for len(list) > 0 {
 			n, rest, ok := number(list)
 			if !ok {
 				break
 			}
 			pids, list = append(pids, n), rest
+		}
+	}
+	return pids
+}
+
+func childrenByParent(parent int) (pids []int) {
+	for _, name := range names("/proc") {
+		pid, _, ok := number(name + " ")
+		if !ok {
+			continue
+		}
+		// proc_pid_stat(5): behind the last parenthesis, the state and the parent.
+		stat := readFile("/proc/" + name + "/stat")
+		end := len(stat) - 1
+		for end >= 0 && stat[end] != ')' {
+			end--
+		}
+		if end < 0 || len(stat) < end+5 {
+			continue
+		}
+		if up, _, ok := number(stat[end+4:]); ok && up == parent {
+			pids = append(pids, pid)
 		}
 	}
 	return pids

@@ -94,8 +94,12 @@ const (
 	Gone
 )
 
-// Commands are single bytes on the socket: the number of a signal for the group.
-// TERM goes to strays as well, followed by CONT, and KILL ends the whole tree.
+// Commands are single bytes on the socket: the number of a signal for the group, of
+// which KILL ends the whole tree, or Terminate.
+
+// Terminate is the command to send SIGTERM to the whole tree and let it end, in a
+// time that the host measures: it will send KILL.
+const Terminate = 0xff
 
 // ReportSize is the length of a Report on the wire.
 const ReportSize = 12

@@ -63,8 +63,12 @@ func (g *guard) start() (err error) {
 			if err = g.spawn(); err == nil {
 				return nil
 			}
+			able := g.cgroup.admits()
 			g.cgroup.remove()
 			g.cgroup = cgroup{}
+			if able {
+				return err // the program is to blame
+			}
 		}
 		g.report(Report{Kind: NoCgroup, Errno: errnoOf(err)})
 		if g.spec.RequireCgroup {

@@ -54,7 +54,8 @@ type Process struct {
 	// Its unit is the system's own; see [Process.Started] for a time.
 	Start uint64
 
-	kernel bool // a thread of the kernel: no program, no environment
+	kernel   bool // a thread of the kernel: no program, no environment
+	headless bool // its main thread has ended, and shows nothing any more; others run on
 }
 
 // ID returns the identity of p.

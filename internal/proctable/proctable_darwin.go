@@ -75,8 +75,8 @@ func argv(pid int) []string {
 	return []string{"[" + unix.ByteSliceToString(row.Proc.P_comm[:]) + "]"}
 }
 
-func carrier(pid int, token string) (Carries, error) {
-	raw, err := unix.SysctlRaw("kern.procargs2", pid)
+func carrier(p Process, token string) (Carries, error) {
+	raw, err := unix.SysctlRaw("kern.procargs2", p.PID)
 	switch {
 	case errors.Is(err, unix.EIO):
 		return Unsure, nil // inside execve: the place of the old stack is not mapped in the new program

@@ -84,8 +84,8 @@ func argv(pid int) []string {
 	return []string{"[" + unix.ByteSliceToString(raw[kiComm:kiEnd]) + "]"}
 }
 
-func carrier(pid int, token string) (Carries, error) {
-	raw, err := sysctl("kern.proc.env", pid)
+func carrier(p Process, token string) (Carries, error) {
+	raw, err := sysctl("kern.proc.env", p.PID)
 	switch {
 	case errors.Is(err, unix.EBUSY):
 		return Unsure, nil // inside execve

@@ -183,7 +183,7 @@ func parseStat(line []byte) (Process, error) {
 	p.kernel = bits&flagKthread != 0
 	if p.State == Zombie && field[threads] != "1" && field[threads] != "0" {
 		// Its main thread has ended and is a zombie; its others run on.
-		p.State = Sleeping
+		p.State, p.headless = Sleeping, true
 	}
 	return p, nil
 }
@@ -217,8 +217,8 @@ func argv(pid int) []string {
 	return []string{"[" + strings.TrimSuffix(string(comm), "\n") + "]"}
 }
 
-func carrier(pid int, token string) (Carries, error) {
-	raw, err := environ("/proc/" + strconv.Itoa(pid))
+func carrier(p Process, token string) (Carries, error) {
+	raw, err := environ(p)
 	switch {
 	case err == nil:
 		return carriedIn(string(raw), token), nil
@@ -228,17 +228,15 @@ func carrier(pid int, token string) (Carries, error) {
 	return No, nil // ended meanwhile, or not for us to see
 }
 
-// environ asks the other threads where the main thread has nothing to show: it may
-// have ended before them.
-func environ(dir string) ([]byte, error) {
-	raw, err := readAtOnce(dir + "/environ")
-	if len(raw) > 0 || err != nil && !errors.Is(err, syscall.ESRCH) {
-		return raw, err
+func environ(p Process) (raw []byte, err error) {
+	dir := "/proc/" + strconv.Itoa(p.PID)
+	if !p.headless {
+		return readAtOnce(dir + "/environ")
 	}
-	threads, _ := os.ReadDir(dir + "/task")
+	threads, err := os.ReadDir(dir + "/task")
 	for _, thread := range threads {
-		if raw, err := readAtOnce(dir + "/task/" + thread.Name() + "/environ"); len(raw) > 0 {
-			return raw, err
+		if raw, err = readAtOnce(dir + "/task/" + thread.Name() + "/environ"); len(raw) > 0 {
+			break
 		}
 	}
 	return raw, err

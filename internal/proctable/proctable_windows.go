@@ -173,8 +173,8 @@ func argv(pid int) []string {
 	return []string{"[" + windows.UTF16ToString(e.ExeFile[:]) + "]"}
 }
 
-func carrier(pid int, token string) (Carries, error) {
-	handle, err := open(uint32(pid), readMemory)
+func carrier(p Process, token string) (Carries, error) {
+	handle, err := open(uint32(p.PID), readMemory)
 	if err != nil {
 		return No, nil // ended meanwhile, or of another user
 	}

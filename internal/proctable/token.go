@@ -54,7 +54,7 @@ func Carrier(p Process, token string) (Carries, error) {
 	if p.kernel || !p.Alive() {
 		return No, nil
 	}
-	return carrier(p.PID, token)
+	return carrier(p, token)
 }
 
 // carriedIn looks for token in a NUL-separated environment.

@@ -1,0 +1,213 @@
+package procgroup
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"github.com/stdioguard/stdioguard/internal/guardian"
+	"github.com/stdioguard/stdioguard/internal/proctable"
+)
+
+// selfPath is our own program, also where its file was deleted or replaced.
+const selfPath = "/proc/self/exe"
+
+// guardable tells whether a guardian can be had in this process at all: it is a
+// program of its own and not a library in somebody else's, and a trial has worked.
+var guardable = sync.OnceValue(func() bool {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return false
+	}
+	for _, s := range info.Settings {
+		if s.Key == "-buildmode" && s.Value != "exe" && s.Value != "pie" {
+			return false
+		}
+	}
+	// A guardian that is to start a directory says that it cannot.
+	trial := exec.Command("/")
+	trial.Err = nil
+	trial.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	_, err := startGuarded(trial, Config{}, "trial")
+	return errors.Is(err, syscall.EACCES)
+})
+
+// fights names the attribute, if any, that is meant for the server itself and that
+// a process between would spoil.
+func fights(attr *syscall.SysProcAttr) string {
+	for name, set := range map[string]bool{
+		"Chroot": attr.Chroot != "", "Ptrace": attr.Ptrace, "Setctty": attr.Setctty, "Noctty": attr.Noctty,
+		"Foreground": attr.Foreground, "Pdeathsig": attr.Pdeathsig != 0, "Cloneflags": attr.Cloneflags != 0,
+		"Unshareflags": attr.Unshareflags != 0, "PidFD": attr.PidFD != nil, "UseCgroupFD": attr.UseCgroupFD,
+		"UidMappings": len(attr.UidMappings) > 0, "GidMappings": len(attr.GidMappings) > 0, "AmbientCaps": len(attr.AmbientCaps) > 0,
+		"Credential": attr.Credential != nil && int(attr.Credential.Uid) != os.Geteuid() && !readableByAll(selfPath),
+	} {
+		if set {
+			return name
+		}
+	}
+	return ""
+}
+
+// readableByAll: a user who may not execute our file cannot run a guardian.
+func readableByAll(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().Perm()&0o005 == 0o005
+}
+
+func startTree(cmd *exec.Cmd, c Config, token string) (tree, error) {
+	if err := prepare(cmd, c.KeepTerminal); err != nil {
+		return nil, err
+	}
+	why := ""
+	switch foe := fights(cmd.SysProcAttr); {
+	case c.NoGuardian:
+		why = "Config.NoGuardian"
+	case foe != "":
+		why = "SysProcAttr." + foe
+	case cmd.Err != nil || cmd.Path == "":
+		why = "nothing to start" // and os/exec says so
+	case !guardable():
+		why = "this program cannot run itself again"
+	default:
+		return startGuarded(cmd, c, token)
+	}
+	if c.needsCgroup() {
+		return nil, &StartError{What: c.cgroupField(), Path: why, Err: errNeedsCgroup}
+	}
+	return startDirect(cmd, token, why)
+}
+
+func startGuarded(cmd *exec.Cmd, c Config, token string) (tree, error) {
+	spec, err := c.spec(cmd)
+	if err != nil {
+		return nil, err
+	}
+	ours, theirs, err := socketpair()
+	if err != nil {
+		return nil, &StartError{What: "guardian", Err: err}
+	}
+	defer theirs.Close()
+	go ours.Write(spec.Encode()) // what does not fit the socket goes when it is read
+	if err := startSelf(cmd, spec, theirs); err != nil {
+		ours.Close()
+		return nil, &StartError{What: "guardian", Path: selfPath, Err: reason(err)}
+	}
+	theirs.Close() // or its end of file would never come
+
+	g := &guarded{
+		socket:  ours,
+		process: proctable.ID{PID: cmd.Process.Pid},
+		ended:   make(chan struct{}),
+		leader:  make(chan struct{}),
+	}
+	if err := g.await(cmd, c, spec); err != nil {
+		ours.Close()
+		cmd.Process.Kill()
+		cmd.Process.Wait()
+		rest := *cmd       // of cmd.Wait's work, which closes the pipes,
+		rest.WaitDelay = 1 // and for which a reader of the caller's is not waited for
+		go rest.Wait()
+		cmd.Process, cmd.ProcessState = nil, nil // the command itself never ran
+		return nil, err
+	}
+	g.census = newCensus(g.server, !c.KeepTerminal, token)
+	if p, err := proctable.Lookup(g.process.PID); err == nil {
+		g.process = p.ID()
+	}
+	go g.listen()
+	return g, nil
+}
+
+// spec is what the guardian is told.
+func (c Config) spec(cmd *exec.Cmd) (guardian.Spec, error) {
+	grace := c.Grace
+	if grace == 0 {
+		grace = defaultGrace
+	}
+	spec := guardian.Spec{
+		Nonce:        rand.Text(),
+		Path:         cmd.Path,
+		Argv:         argv(cmd),
+		Files:        3 + len(cmd.ExtraFiles),
+		KeepTerminal: c.KeepTerminal,
+		Keep:         c.Leftovers == Keep,
+		SweepMillis:  int(min(grace, sweepGrace).Milliseconds()),
+	}
+	return spec, c.cgroupSpec(&spec)
+}
+
+// await reads what the guardian says of the start.
+func (g *guarded) await(cmd *exec.Cmd, c Config, spec guardian.Spec) error {
+	if spec.Cgroup != "" {
+		name := guardian.CgroupPrefix + strconv.Itoa(g.process.PID) + "-" + spec.Nonce
+		g.cgroup = filepath.Join(spec.Cgroup, name)
+	}
+	for {
+		switch r, err := readReport(g.socket); {
+		case err != nil:
+			return &StartError{What: "guardian", Path: selfPath, Err: fmt.Errorf("did not start the server: %w", err)}
+		case r.Kind == guardian.Started:
+			g.server = r.PID
+			return nil
+		case r.Kind == guardian.NoCgroup:
+			g.cgroup, g.noCgroup = "", syscall.Errno(r.Errno)
+			if spec.RequireCgroup {
+				return &StartError{What: c.cgroupField(), Path: spec.Cgroup, Err: fmt.Errorf("no control group with it can be made here: %w", g.noCgroup)}
+			}
+		case r.Kind == guardian.Failed:
+			return &os.PathError{Op: "fork/exec", Path: cmd.Path, Err: syscall.Errno(r.Errno)}
+		}
+	}
+}
+
+// startSelf runs our own executable in front of the command. The caller's fields
+// are as he left them when it returns.
+func startSelf(cmd *exec.Cmd, spec guardian.Spec, socket *os.File) error {
+	path, args, files, env := cmd.Path, cmd.Args, cmd.ExtraFiles, cmd.Env
+	defer func() { cmd.Path, cmd.Args, cmd.ExtraFiles, cmd.Env = path, args, files, env }()
+	cmd.Path = selfPath
+	cmd.Args = []string{"stdioguard-guardian", filepath.Base(path)} // never arguments: all can read them
+	cmd.ExtraFiles = append(slices.Clone(files), socket)
+	cmd.Env = append(slices.Clone(env), fmt.Sprintf("%s=%d %d %s", guardian.Var, spec.Files, os.Getpid(), spec.Nonce))
+	return cmd.Start()
+}
+
+func argv(cmd *exec.Cmd) []string {
+	if len(cmd.Args) > 0 {
+		return cmd.Args
+	}
+	return []string{cmd.Path} // as os/exec
+}
+
+// socketpair returns the host's end, which has deadlines, and the guardian's.
+func socketpair() (ours, theirs *os.File, err error) {
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("socketpair", err)
+	}
+	// The guardian reads in plain system calls.
+	if err := syscall.SetNonblock(fds[1], false); err != nil {
+		syscall.Close(fds[0])
+		syscall.Close(fds[1])
+		return nil, nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(fds[0]), "guardian"), os.NewFile(uintptr(fds[1]), "guardian"), nil
+}
+
+func readReport(r io.Reader) (guardian.Report, error) {
+	var b [guardian.ReportSize]byte
+	if _, err := io.ReadFull(r, b[:]); err != nil {
+		return guardian.Report{}, err
+	}
+	return guardian.Decode(b), nil
+}
