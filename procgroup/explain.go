@@ -44,6 +44,10 @@ func explain(cmd *exec.Cmd, err error) error {
 // the host or the attributes: too many processes or descriptors, no permission to
 // change the user.
 func blamesProgram(err error) bool {
+	const badExeFormat = 193 // ERROR_BAD_EXE_FORMAT of Windows
+	if runtime.GOOS == "windows" && errors.Is(err, syscall.Errno(badExeFormat)) {
+		return true
+	}
 	return slices.ContainsFunc([]error{
 		fs.ErrNotExist, fs.ErrPermission, syscall.ENOEXEC, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG,
 	}, func(target error) bool { return errors.Is(err, target) })

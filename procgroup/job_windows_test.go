@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -257,11 +256,9 @@ func TestJobLeavesSuspensionToTheCaller(t *testing.T) {
 
 func TestJobMembersInTheTable(t *testing.T) {
 	cmd := role("parent")
+	const token = "of-this-test"
+	cmd.Env = proctable.WithToken(cmd.Environ(), token)
 	_, pids := start(t, procgroup.Config{}, cmd)
-	at := slices.IndexFunc(cmd.Env, func(kv string) bool { return strings.HasPrefix(kv, proctable.TokenVar+"=") })
-	require.GreaterOrEqual(t, at, 0)
-	tokens := strings.Split(cmd.Env[at], ",")
-	token := strings.TrimPrefix(tokens[len(tokens)-1], proctable.TokenVar+"=")
 
 	all, err := proctable.List()
 	require.NoError(t, err)
