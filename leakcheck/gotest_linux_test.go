@@ -74,8 +74,8 @@ func TestPackagesThatLeakFailAndTheirTwinsPass(t *testing.T) {
 		failed []string // by VerifyNone; VerifyTestMain fails no test
 		says   []string
 	}{
-		"forgetful": {[]string{"TestChild"}, []string{"leakcheck: 1 process was left behind:", "(child)", `"sleep" "61"`}},
-		"holder":    {nil, []string{"leakcheck: 1 process was left behind:", "(child)", `"sleep" "62"`}},
+		"forgetful": {[]string{"TestChild"}, []string{"leakcheck: 1 process was left behind:", "(child)", "sleep"}},
+		"holder":    {nil, []string{"leakcheck: 1 process was left behind:", "(child)", "sleep"}},
 		"daemon":    {nil, []string{"leakcheck: 1 process was left behind:", "(orphan", "sleep"}},
 	} {
 		t.Run(name, func(t *testing.T) {

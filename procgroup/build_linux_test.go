@@ -10,12 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// build builds a program below testdata and returns its path.
+// build builds a program below testdata, a module of its own, and returns its path.
 func build(t *testing.T, name string, flags ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	args := append([]string{"build", "-buildvcs=false", "-o", path}, flags...)
-	out, err := exec.Command("go", append(args, "./testdata/"+name)...).CombinedOutput()
+	cmd := exec.Command("go", append(args, ".")...)
+	cmd.Dir = filepath.Join("testdata", name)
+	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	return path
 }
@@ -43,7 +45,7 @@ func hasCgo(t *testing.T) bool {
 func TestInitsOfTheHostDoNotRunInTheGuardian(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"plain": nil,
-		"cover": {"-cover"},
+		"cover": {"-cover", "-coverpkg=github.com/stdioguard/stdioguard/...,./..."},
 		"race":  {"-race"},
 		"pie":   {"-buildmode=pie"},
 	} {

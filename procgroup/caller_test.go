@@ -116,8 +116,13 @@ func TestOwnCancelIsCalledAfterTheKill(t *testing.T) {
 		require.NoError(t, err)
 		w.Await(t, "stubborn-sleeper")
 		cancel()
-		require.True(t, <-gone, "the server lived on until Cancel returned")
 		within(t, g.Done())
+		select {
+		case ok := <-gone:
+			require.True(t, ok, "the server lived on until Cancel returned")
+		case <-time.After(20 * time.Second):
+			t.Fatal("Cancel was not called")
+		}
 		require.ErrorContains(t, g.Wait(), "killed")
 	})
 }
@@ -242,7 +247,12 @@ func TestCommandWithoutArgs(t *testing.T) {
 		cmd := &exec.Cmd{Path: cat}
 		stdin, err := cmd.StdinPipe()
 		require.NoError(t, err)
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
 		g, err := c.Start(t.Context(), cmd)
+		require.NoError(t, err)
+		io.WriteString(stdin, "x")
+		_, err = out.Read(make([]byte, 1)) // it runs: Start returns before execve is done
 		require.NoError(t, err)
 		members, err := g.Members()
 		require.NoError(t, err)

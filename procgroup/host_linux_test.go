@@ -34,7 +34,7 @@ var events = map[string]func(g *procgroup.Group, cancel context.CancelFunc){
 	"syscall.Exit":         func(*procgroup.Group, context.CancelFunc) { syscall.Exit(1) },
 	"log.Fatal":            func(*procgroup.Group, context.CancelFunc) { log.Fatal("fatal") },
 	"concurrent map write": func(*procgroup.Group, context.CancelFunc) { concurrentMapWrite() },
-	"stack overflow":       func(*procgroup.Group, context.CancelFunc) { debug.SetMaxStack(1 << 20); overflow(0) },
+	"stack overflow":       func(*procgroup.Group, context.CancelFunc) { overflow(0) },
 	"SIGKILL":              func(*procgroup.Group, context.CancelFunc) { raise(syscall.SIGKILL) },
 	"SIGTERM":              func(*procgroup.Group, context.CancelFunc) { raise(syscall.SIGTERM) },
 	"SIGINT":               func(*procgroup.Group, context.CancelFunc) { raise(syscall.SIGINT) },
@@ -146,8 +146,13 @@ func concurrentMapWrite() {
 	select {}
 }
 
-// overflow is quick about it: the default limit is a gigabyte.
-func overflow(n int) int { return overflow(n+1) + overflow(n+2) }
+// overflow recurses until the stack, which is made small for it, is full.
+func overflow(n int) {
+	debug.SetMaxStack(1 << 20)
+	var deeper func(int) int
+	deeper = func(n int) int { return deeper(n+1) + n }
+	os.Exit(deeper(n))
+}
 
 // hostCommand is this test binary as a host.
 func hostCommand(event string) *exec.Cmd {

@@ -6,10 +6,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"slices"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
@@ -18,42 +15,39 @@ import (
 	"github.com/stdioguard/stdioguard/testdata/servers"
 )
 
-// Cases 1, 2, 3, 4, 5 and 15: Close ends the whole tree of every kind of server,
-// and without the protection it does not.
+// Close ends the whole tree of every kind of server, and without the protection
+// it does not.
 func TestCloseEndsTheTree(t *testing.T) {
 	for name, c := range map[string]struct {
 		command func() *exec.Cmd
 		members []string
-		killed  bool // Close says that it had to kill
+		at      ends
 		alone   bool // there is nobody but the leader: nothing to lose without protection
 	}{
-		"launcher that relays":   {func() *exec.Cmd { return servers.Command("launcher") }, []string{"launcher", "deaf"}, false, false},
-		"launcher that inherits": {func() *exec.Cmd { return servers.Command("launcher", "inherit") }, []string{"launcher", "deaf"}, false, false},
+		"launcher that relays":   {func() *exec.Cmd { return servers.Command("launcher") }, []string{"launcher", "deaf"}, atTERM, false},
+		"launcher that inherits": {func() *exec.Cmd { return servers.Command("launcher", "inherit") }, []string{"launcher", "deaf"}, atTERM, false},
 		"helper of a shell": {func() *exec.Cmd {
 			return servers.Shell("sh", "run sleeper </dev/null >/dev/null 2>&1 & "+servers.Exec("ordinary"))
-		}, []string{"sleeper", "ordinary"}, false, false},
-		"shell that forks":              {func() *exec.Cmd { return servers.Shell("sh", "run stubborn; true") }, []string{"stubborn"}, true, false},
-		"shell that forks, obedient":    {func() *exec.Cmd { return servers.Shell("sh", "run ordinary; true") }, []string{"ordinary"}, false, true},
-		"session and daemon of its own": {func() *exec.Cmd { return servers.Command("escapist") }, []string{"escapist", "stubborn-sleeper", "stubborn-sleeper"}, false, false},
-		"child that ignores SIGTERM":    {func() *exec.Cmd { return servers.Command("deserter") }, []string{"deserter", "stubborn-sleeper"}, true, false},
-		"stubborn":                      {func() *exec.Cmd { return servers.Command("stubborn") }, []string{"stubborn"}, true, true},
-		"deaf":                          {func() *exec.Cmd { return servers.Command("deaf") }, []string{"deaf"}, false, true},
-		"ordinary":                      {func() *exec.Cmd { return servers.Command("ordinary") }, []string{"ordinary"}, false, true},
+		}, []string{"sleeper", "ordinary"}, atEOF, false},
+		"shell that forks":              {func() *exec.Cmd { return servers.Shell("sh", "run stubborn; true") }, []string{"stubborn"}, atKILL, false},
+		"shell that forks, obedient":    {func() *exec.Cmd { return servers.Shell("sh", "run ordinary; true") }, []string{"ordinary"}, atEOF, true},
+		"session and daemon of its own": {func() *exec.Cmd { return servers.Command("escapist") }, []string{"escapist", "stubborn-sleeper", "stubborn-sleeper"}, atEOF, false},
+		"child that ignores SIGTERM":    {func() *exec.Cmd { return servers.Command("deserter") }, []string{"deserter", "stubborn-sleeper"}, atKILL, false},
+		"stubborn":                      {func() *exec.Cmd { return servers.Command("stubborn") }, []string{"stubborn"}, atKILL, true},
+		"deaf":                          {func() *exec.Cmd { return servers.Command("deaf") }, []string{"deaf"}, atTERM, true},
+		"ordinary":                      {func() *exec.Cmd { return servers.Command("ordinary") }, []string{"ordinary"}, atEOF, true},
 	} {
 		for via, connect := range connectors {
 			t.Run(name+"/"+via, func(t *testing.T) {
-				transport, w := zoo(t, c.command())
-				if slices.Contains(c.members, "escapist") {
-					// Its leader ends at end of file: that rung must outlast the sweep.
-					transport.TerminateDuration = time.Minute
-				}
+				t.Parallel()
+				transport, w := zoo(t, c.command(), c.at)
 				session, err := connect(t.Context(), transport)
 				require.NoError(t, err)
 				w.Await(t, c.members...)
 				require.NoError(t, call(session))
 				err = session.Close()
 				w.Gone(t)
-				if c.killed {
+				if c.at == atKILL {
 					require.ErrorIs(t, err, stdio.ErrKilled)
 				} else {
 					require.NoError(t, err)
@@ -65,7 +59,8 @@ func TestCloseEndsTheTree(t *testing.T) {
 			continue
 		}
 		t.Run(name+"/protection off", func(t *testing.T) {
-			transport, w := zoo(t, c.command())
+			t.Parallel()
+			transport, w := zoo(t, c.command(), c.at)
 			session := connect(t, stdio.Unprotected(transport))
 			w.Await(t, c.members...)
 			session.Close()
@@ -74,15 +69,18 @@ func TestCloseEndsTheTree(t *testing.T) {
 	}
 }
 
-// Case 17: a call that is never answered keeps nobody from closing.
+// A call that is never answered keeps nobody from closing, and the caller learns
+// that it was the host who ended the server, and that the call may have been
+// carried out.
 func TestCloseWithACallInFlight(t *testing.T) {
 	for name, stop := range map[string]func(*stdio.Session, *stdio.Transport) error{
 		"Session.Close":  func(s *stdio.Session, _ *stdio.Transport) error { return s.Close() },
 		"Transport.Stop": func(_ *stdio.Session, t *stdio.Transport) error { return t.Stop(context.Background()) },
 	} {
-		for _, server := range []string{"hanger", "deaf-hanger"} {
+		for server, at := range map[string]ends{"hanger": atEOF, "deaf-hanger": atTERM, "stubborn-hanger": atKILL} {
 			t.Run(server+"/"+name, func(t *testing.T) {
-				transport, w := zoo(t, servers.Command(server))
+				t.Parallel()
+				transport, w := zoo(t, servers.Command(server), at)
 				arrived, stderr, err := os.Pipe()
 				require.NoError(t, err)
 				defer arrived.Close()
@@ -94,11 +92,17 @@ func TestCloseWithACallInFlight(t *testing.T) {
 				_, err = arrived.Read(make([]byte, 1)) // the server has the call
 				require.NoError(t, err)
 
-				require.NoError(t, stop(session, transport))
+				err = stop(session, transport)
 				w.Gone(t)
+				if at == atKILL {
+					require.ErrorIs(t, err, stdio.ErrKilled)
+				} else {
+					require.NoError(t, err)
+				}
 				err = <-result
 				require.ErrorIs(t, err, stdio.ErrOutcomeUnknown)
 				require.ErrorIs(t, err, stdio.ErrClosed)
+				require.Equal(t, at == atKILL, isKilled(err))
 				var typed *stdio.Error
 				require.ErrorAs(t, err, &typed)
 				require.Equal(t, stdio.PhaseStopping, typed.Phase)
@@ -108,49 +112,9 @@ func TestCloseWithACallInFlight(t *testing.T) {
 	}
 }
 
-// A stock session waits for the call, but Stop ends that, too.
-func TestStopUnblocksCloseOfTheStockSession(t *testing.T) {
-	transport, w := zoo(t, servers.Command("deaf-hanger"))
-	session, err := newClient().Connect(t.Context(), transport, nil)
-	require.NoError(t, err)
-	var waiting sync.WaitGroup
-	waiting.Go(func() { call(session) })
-	waiting.Go(func() { session.Close() })
-	require.NoError(t, transport.Stop(t.Context()))
-	waiting.Wait()
-	w.Gone(t)
-}
-
-// The rungs are an hour: only the second Stop, or the end of its context, lets
-// this end.
-func TestStopInAHurry(t *testing.T) {
-	for name, hurry := range map[string]func(*stdio.Transport) error{
-		"second Stop": func(transport *stdio.Transport) error {
-			first := make(chan error, 1)
-			go func() { first <- transport.Stop(context.Background()) }()
-			go func() { first <- transport.Stop(context.Background()) }()
-			<-first
-			return <-first
-		},
-		"context": func(transport *stdio.Transport) error {
-			ctx, cancel := context.WithCancel(context.Background())
-			cancel()
-			return transport.Stop(ctx)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			transport, w := zoo(t, servers.Command("deaf"))
-			transport.TerminateDuration = time.Hour
-			connect(t, transport)
-			require.ErrorIs(t, hurry(transport), stdio.ErrKilled)
-			w.Gone(t)
-		})
-	}
-}
-
-// Case 39.
+// A server that has stopped itself takes no SIGTERM until it is told to go on.
 func TestCloseEndsAStoppedServer(t *testing.T) {
-	transport, w := zoo(t, servers.Command("stopped"))
+	transport, w := zoo(t, servers.Command("stopped"), atTERM)
 	session := connect(t, transport)
 	result := make(chan error, 1)
 	go func() { result <- call(session) }()
@@ -160,61 +124,6 @@ func TestCloseEndsAStoppedServer(t *testing.T) {
 		require.ErrorIs(t, err, stdio.ErrOutcomeUnknown)
 	}
 	w.Gone(t)
-}
-
-// Case 37, and its counterpart.
-func TestContexts(t *testing.T) {
-	t.Run("of Connect", func(t *testing.T) {
-		for via, connect := range connectors {
-			transport, w := zoo(t, servers.Command("ordinary"))
-			ctx, cancel := context.WithCancel(t.Context())
-			session, err := connect(ctx, transport)
-			require.NoError(t, err, via)
-			cancel()
-			require.NoError(t, call(session), via)
-			require.NoError(t, session.Close(), via)
-			w.Gone(t)
-		}
-	})
-	t.Run("of the command", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		w := servers.NewWitness(t)
-		transport := stdio.CommandContext(ctx, "sh")
-		transport.Command.Args = servers.Shell("sh", "run stubborn; true").Args
-		transport.Command.Env = servers.Shell("sh", "").Env
-		w.Watch(transport.Command)
-		session := connect(t, transport)
-		cancel()
-		require.Error(t, session.Wait())
-		w.Gone(t)
-		require.ErrorContains(t, transport.Err(), "the context of its command ended")
-		require.ErrorContains(t, call(session), "the context of its command ended")
-	})
-}
-
-// Case 29: neither the stop nor the failure of one server is felt by another, or
-// by a child of the host that has nothing to do with either.
-func TestServersAreIsolated(t *testing.T) {
-	w := servers.NewWitness(t)
-	plain := w.Watch(servers.Command("sleeper"))
-	require.NoError(t, plain.Start())
-	defer plain.Wait()
-	defer plain.Process.Kill()
-	start := func(name string) *stdio.Session {
-		return connect(t, &stdio.Transport{Command: w.Watch(servers.Command(name)), TerminateDuration: short})
-	}
-	one, two := start("stubborn"), start("ordinary")
-	w.Await(t, "stubborn", "ordinary", "sleeper")
-	require.ErrorIs(t, one.Close(), stdio.ErrKilled)
-	w.Left(t, "ordinary", "sleeper")
-	require.NoError(t, call(two))
-
-	broken := &stdio.Transport{Command: w.Watch(servers.Command("brittle"))}
-	_, err := stdio.Connect(t.Context(), newClient(), broken, nil)
-	require.Error(t, err)
-	require.NoError(t, call(two))
-	w.Left(t, "ordinary", "sleeper")
-	require.NoError(t, two.Close())
 }
 
 // A handler of the host's own that ignores its context does not keep the session
@@ -230,10 +139,10 @@ func TestCloseWithAHangingHandler(t *testing.T) {
 			return nil, os.ErrInvalid
 		},
 	})
-	transport, w := zoo(t, servers.Command("asker"))
+	transport, w := zoo(t, servers.Command("asker"), atEOF)
 	session, err := stdio.Connect(t.Context(), client, transport, nil)
 	require.NoError(t, err)
 	<-entered
-	require.NoError(t, session.Close())
+	require.NoError(t, bounded(t, "Close", session.Close))
 	w.Gone(t)
 }

@@ -25,6 +25,7 @@ type conn struct {
 	cmd      *exec.Cmd
 	begin    time.Time
 	rung     time.Duration // how long a rung of the ladder may take
+	termRung time.Duration // and that of SIGTERM
 	patience time.Duration // for the handshake
 	proc     process
 	pipes    pipes
@@ -67,6 +68,7 @@ func newConn(t *Transport, p pipes, begin time.Time) *conn {
 		cmd:       t.Command,
 		begin:     begin,
 		rung:      t.TerminateDuration,
+		termRung:  t.termRung,
 		patience:  t.HandshakeTimeout,
 		pipes:     p,
 		writer:    newWriter(p.stdin),
@@ -77,6 +79,9 @@ func newConn(t *Transport, p pipes, begin time.Time) *conn {
 	}
 	if c.rung == 0 {
 		c.rung = defaultTerminate
+	}
+	if c.termRung == 0 {
+		c.termRung = c.rung
 	}
 	if c.patience == 0 {
 		c.patience = defaultHandshake

@@ -21,8 +21,8 @@ import (
 	"github.com/stdioguard/stdioguard/testdata/servers"
 )
 
-// Cases 3, 7, 8, 11 and 22: a Connect that fails returns with the tree gone and
-// says why.
+// A Connect that fails, for whatever a server does or does not do, returns with the
+// tree gone and says why.
 func TestConnectThatFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		command func() *exec.Cmd
@@ -47,7 +47,9 @@ func TestConnectThatFails(t *testing.T) {
 	} {
 		for via, connect := range connectors {
 			t.Run(name+"/"+via, func(t *testing.T) {
-				transport, w := zoo(t, c.command())
+				t.Parallel()
+				transport, w := zoo(t, c.command(), atKILL)
+				requireShell(t, transport.Command)
 				ctx := t.Context()
 				if c.within > 0 {
 					var cancel context.CancelFunc
@@ -74,7 +76,9 @@ func TestConnectThatFails(t *testing.T) {
 			continue
 		}
 		t.Run(name+"/protection off", func(t *testing.T) {
-			transport, w := zoo(t, c.command())
+			t.Parallel()
+			transport, w := zoo(t, c.command(), atKILL)
+			requireShell(t, transport.Command)
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
 				defer cancel()
@@ -89,7 +93,7 @@ func TestConnectThatFails(t *testing.T) {
 }
 
 func TestErrorOfAServerThatExits(t *testing.T) {
-	transport, _ := zoo(t, servers.Command("brittle"))
+	transport, _ := zoo(t, servers.Command("brittle"), atEOF)
 	_, err := stdio.Connect(t.Context(), newClient(), transport, nil)
 	require.Regexp(t, `^stdio: zoo: handshake: exit status 3; stderr: "fatal: API_KEY is not set" \(pid \d+, after \d+m?s\)$`, err.Error())
 	var typed *stdio.Error
@@ -106,7 +110,8 @@ func TestErrorOfAServerThatExits(t *testing.T) {
 func TestErrorOfACallWhenTheServerDies(t *testing.T) {
 	for via, connect := range connectors {
 		t.Run(via, func(t *testing.T) {
-			transport, _ := zoo(t, servers.Command("suicide"))
+			t.Parallel()
+			transport, _ := zoo(t, servers.Command("suicide"), atEOF)
 			session, err := connect(t.Context(), transport)
 			require.NoError(t, err)
 			err = call(session)
@@ -125,7 +130,7 @@ func TestErrorOfACallWhenTheServerDies(t *testing.T) {
 }
 
 func TestHandshakeTimeout(t *testing.T) {
-	transport, w := zoo(t, servers.Command("mute"))
+	transport, w := zoo(t, servers.Command("mute"), atEOF)
 	transport.HandshakeTimeout = short
 	_, err := stdio.Connect(t.Context(), newClient(), transport, nil)
 	require.ErrorIs(t, err, stdio.ErrHandshakeTimeout)
@@ -133,18 +138,10 @@ func TestHandshakeTimeout(t *testing.T) {
 	w.Gone(t)
 }
 
-func TestLineTooLong(t *testing.T) {
-	transport, w := zoo(t, servers.Command("ordinary"))
-	transport.MaxLineLength = 20
-	_, err := stdio.Connect(t.Context(), newClient(), transport, nil)
-	require.ErrorIs(t, err, stdio.ErrLineTooLong)
-	w.Gone(t)
-}
-
 // The client's middleware panics in the middle of the handshake: the panic goes
 // on, the server does not.
 func TestPanicInTheHandshake(t *testing.T) {
-	transport, w := zoo(t, servers.Shell("sh", "run stubborn; true"))
+	transport, w := zoo(t, servers.Shell("sh", "run stubborn; true"), atKILL)
 	client := newClient()
 	client.AddSendingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -160,7 +157,7 @@ func TestPanicInTheHandshake(t *testing.T) {
 	w.Gone(t)
 }
 
-// Case 26, through the transport.
+// Each mistake in what is to be started is told by its name.
 func TestErrorsOfTheStart(t *testing.T) {
 	dir := t.TempDir()
 	missing := filepath.Join(dir, "missing")
@@ -202,20 +199,4 @@ func TestErrorsOfTheStart(t *testing.T) {
 			require.NoError(t, c.transport.Stop(t.Context()))
 		})
 	}
-}
-
-func TestConnectIsForOnce(t *testing.T) {
-	transport, _ := zoo(t, servers.Command("ordinary"))
-	session := connect(t, transport)
-	_, err := stdio.Connect(t.Context(), newClient(), transport, nil)
-	require.ErrorIs(t, err, os.ErrInvalid)
-	require.NoError(t, call(session), "the first session goes on")
-
-	stopped, _ := zoo(t, servers.Command("ordinary"))
-	require.NoError(t, stopped.Stop(t.Context()))
-	_, err = stdio.Connect(t.Context(), newClient(), stopped, nil)
-	require.ErrorIs(t, err, stdio.ErrClosed)
-
-	_, err = stdio.Connect(t.Context(), nil, nil, nil)
-	require.ErrorIs(t, err, os.ErrInvalid)
 }

@@ -4,7 +4,32 @@ import (
 	"context"
 	"os/exec"
 	"syscall"
+	"time"
 )
+
+// SetTermRung gives the rung of SIGTERM a length of its own.
+func SetTermRung(t *Transport, d time.Duration) { t.termRung = d }
+
+// Crashed reports whether the end of the server was seen before anybody asked it
+// to end.
+func Crashed(t *Transport) bool { return t.connection().crashed.Load() }
+
+// Pending returns how many calls wait for an answer.
+func Pending(t *Transport) int {
+	p := &t.connection().pending
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.ids)
+}
+
+// Writing reports whether somebody has the turn to write.
+func Writing(t *Transport) bool { return len(t.connection().writer.turn) == 1 }
+
+func (t *Transport) connection() *conn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.conn
+}
 
 // Unprotected returns t with the protection off: the server alone is signalled,
 // as os/exec does. A kill test that passes with it proves nothing.

@@ -2,6 +2,7 @@ package stdio_test
 
 import (
 	"context"
+	"errors"
 	"os/exec"
 	"testing"
 	"time"
@@ -13,19 +14,77 @@ import (
 	"github.com/stdioguard/stdioguard/testdata/servers"
 )
 
-// short is a rung for servers that will not use it well. Nothing is measured
-// against it: it only keeps the suite quick.
-const short = 100 * time.Millisecond
+const (
+	// short is a rung for servers that will not use it well. Nothing is measured
+	// against it: it only keeps the suite quick.
+	short = 100 * time.Millisecond
+
+	// long is a rung for servers that end at it, however busy the machine is.
+	long = time.Minute
+)
+
+// ends says at which rung a server ends, and so how long its rungs should be.
+type ends int
+
+const (
+	atEOF  ends = iota // or by itself
+	atTERM             // it does not look for end of file
+	atKILL             // it ignores both
+)
+
+func (e ends) rungs(t *stdio.Transport) {
+	switch e {
+	case atEOF:
+		t.TerminateDuration = long
+	case atTERM:
+		t.TerminateDuration = short
+		stdio.SetTermRung(t, long)
+	case atKILL:
+		t.TerminateDuration = short
+	}
+}
 
 func newClient() *mcp.Client {
 	return mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 }
 
-// zoo returns the transport to a server of the zoo, and a witness of its tree.
-func zoo(t *testing.T, cmd *exec.Cmd) (*stdio.Transport, *servers.Witness) {
+// zoo returns the transport to a server of the zoo that ends at the given rung,
+// and a witness of its tree.
+func zoo(t *testing.T, cmd *exec.Cmd, at ends) (*stdio.Transport, *servers.Witness) {
 	t.Helper()
 	w := servers.NewWitness(t)
-	return &stdio.Transport{Command: w.Watch(cmd), TerminateDuration: short, Name: "zoo"}, w
+	transport := &stdio.Transport{Command: w.Watch(cmd), Name: "zoo"}
+	at.rungs(transport)
+	return transport, w
+}
+
+// requireShell skips, and says so, where cmd needs a shell that is not there.
+func requireShell(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if errors.Is(cmd.Err, exec.ErrNotFound) {
+		t.Skipf("SKIPPED for want of a shell: %v", cmd.Err)
+	}
+}
+
+// bounded returns what f does, and fails the test if f waits for what does not
+// come. It is long enough for a busy machine, and shorter than the minute after
+// which a server of the zoo ends by itself.
+func bounded(t *testing.T, what string, f func() error) error {
+	t.Helper()
+	result := make(chan error, 1)
+	go func() { result <- f() }()
+	return received(t, what, result)
+}
+
+func received(t *testing.T, what string, result <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-result:
+		return err
+	case <-time.After(40 * time.Second):
+		t.Fatalf("still waiting: %s", what)
+		return nil
+	}
 }
 
 // connect connects to a server that is expected to become ready.

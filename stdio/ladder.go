@@ -27,9 +27,9 @@ func (c *conn) fail(reason error) {
 }
 
 func (c *conn) ladder() {
-	rung := c.rung
+	rung, termRung := c.rung, c.termRung
 	if !c.handshake.isReady() {
-		rung = min(rung, unreadyRung)
+		rung, termRung = min(rung, unreadyRung), min(termRung, unreadyRung)
 	}
 	c.writer.close() // end of file, even to a server that has never read
 	if c.climbs(rung) {
@@ -37,7 +37,7 @@ func (c *conn) ladder() {
 	}
 	if hasTerm && c.hurried.Err() == nil {
 		go c.proc.Stop(context.Background()) // SIGTERM; returns with the tree
-		if c.climbs(rung) {
+		if c.climbs(termRung) {
 			return
 		}
 	}

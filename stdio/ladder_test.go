@@ -9,18 +9,30 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/stretchr/testify/require"
 )
 
 // fakeProcess ends at the rungs it is told to, for the order of things in time.
 type fakeProcess struct {
-	mu     sync.Mutex
-	begin  time.Time
-	log    []string
-	endsAt string
-	done   chan struct{}
-	once   sync.Once
+	mu      sync.Mutex
+	begin   time.Time
+	log     []string
+	endsAt  string
+	done    chan struct{}
+	once    sync.Once
+	exited  chan struct{} // if not nil: of the leader, before done
+	waitErr error         // of Wait
+	killErr error         // of Kill
+}
+
+func newFakeProcess(endsAt string) *fakeProcess {
+	return &fakeProcess{begin: time.Now(), endsAt: endsAt, done: make(chan struct{})}
+}
+
+// as makes p the process of t.
+func (p *fakeProcess) as(t *Transport) *Transport {
+	t.start = func(context.Context, *exec.Cmd) (process, error) { return p, nil }
+	return t
 }
 
 func (p *fakeProcess) event(name string) {
@@ -32,12 +44,17 @@ func (p *fakeProcess) event(name string) {
 	}
 }
 
-func (p *fakeProcess) Pid() int                   { return 1 << 30 }
-func (p *fakeProcess) Exited() <-chan struct{}    { return p.done }
+func (p *fakeProcess) Pid() int { return 1 << 30 }
+func (p *fakeProcess) Exited() <-chan struct{} {
+	if p.exited != nil {
+		return p.exited
+	}
+	return p.done
+}
 func (p *fakeProcess) Done() <-chan struct{}      { return p.done }
-func (p *fakeProcess) Wait() error                { <-p.done; return nil }
+func (p *fakeProcess) Wait() error                { <-p.done; return p.waitErr }
 func (p *fakeProcess) Stop(context.Context) error { p.event("term"); <-p.done; return nil }
-func (p *fakeProcess) Kill() error                { p.event("kill"); return nil }
+func (p *fakeProcess) Kill() error                { p.event("kill"); return p.killErr }
 
 func TestLadder(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -50,6 +67,7 @@ func TestLadder(t *testing.T) {
 	}{
 		"SIGTERM":            {"term", true, (*conn).shutdown, []string{"2s term"}, false, 2 * time.Second},
 		"stubborn":           {"", true, (*conn).shutdown, []string{"2s term", "4s kill"}, true, 4 * time.Second},
+		"rungs that differ":  {"", true, func(c *conn) { c.termRung = time.Hour; c.shutdown() }, []string{"2s term", "1h0m2s kill"}, true, time.Hour + 2*time.Second},
 		"stubborn, unready":  {"", false, (*conn).shutdown, []string{"200ms term", "400ms kill"}, true, 400 * time.Millisecond},
 		"failed":             {"", true, func(c *conn) { c.fail(os.ErrInvalid) }, []string{"0s kill"}, true, 0},
 		"hurried in the EOF": {"", true, func(c *conn) { c.shutdown(); <-time.After(time.Second); c.hurry() }, []string{"1s kill"}, true, time.Second},
@@ -61,7 +79,7 @@ func TestLadder(t *testing.T) {
 				require.NoError(t, err)
 				defer p.closeChild()
 				defer p.closeOurs()
-				fake := &fakeProcess{begin: time.Now(), endsAt: c.endsAt, done: make(chan struct{})}
+				fake := newFakeProcess(c.endsAt)
 				conn := newConn(&Transport{Command: exec.Command("fake")}, p, time.Now())
 				defer conn.hurry()
 				conn.proc = fake
@@ -77,79 +95,4 @@ func TestLadder(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestHandshakeStates(t *testing.T) {
-	id := func(n float64) jsonrpc.ID {
-		id, err := jsonrpc.MakeID(n)
-		require.NoError(t, err)
-		return id
-	}
-	request := func(n float64, method string) *jsonrpc.Request {
-		return &jsonrpc.Request{ID: id(n), Method: method}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	failed := make(chan error, 1)
-	var h handshake
-	h.arm(ctx, time.Hour, func(err error) { failed <- err })
-	defer h.disarm()
-
-	h.sent(request(1, methodDiscover))
-	h.answered(&jsonrpc.Response{ID: id(1), Error: os.ErrInvalid})
-	require.False(t, h.isReady(), "a refused probe")
-	h.sent(request(2, methodDiscover))
-	h.answered(&jsonrpc.Response{ID: id(9)})
-	require.False(t, h.isReady(), "another's answer")
-	h.answered(&jsonrpc.Response{ID: id(2)})
-	require.True(t, h.isReady())
-
-	h.sent(request(3, methodInitialize))
-	require.False(t, h.isReady(), "the client goes on with initialize")
-	h.written(&jsonrpc.Request{Method: methodInitialized})
-	require.False(t, h.isReady(), "initialized before the answer")
-	h.answered(&jsonrpc.Response{ID: id(3)})
-	require.False(t, h.isReady())
-	require.NoError(t, h.written(&jsonrpc.Request{Method: methodInitialized}))
-	require.True(t, h.isReady())
-
-	h.expire(context.Canceled) // counts for nothing now
-	h.sent(request(4, methodDiscover))
-	h.sent(request(5, methodInitialize))
-	require.True(t, h.isReady())
-	require.Empty(t, failed)
-	cancel()
-}
-
-func TestHandshakeThatExpires(t *testing.T) {
-	first, err := jsonrpc.MakeID(1.0)
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	failed := make(chan error, 1)
-	var h handshake
-	h.arm(ctx, time.Hour, func(err error) { failed <- err })
-	defer h.disarm()
-	h.sent(&jsonrpc.Request{ID: first, Method: methodInitialize})
-	h.answered(&jsonrpc.Response{ID: first})
-	cancel()
-	require.ErrorIs(t, <-failed, context.Canceled)
-	// Too late: the kill is under way, and the client must not hear of a success.
-	require.ErrorIs(t, h.written(&jsonrpc.Request{Method: methodInitialized}), context.Canceled)
-	require.False(t, h.isReady())
-}
-
-// A probe that has succeeded too late for its own handshake fails the one that
-// follows it.
-func TestInitializeAfterAProbeIsBoundedToo(t *testing.T) {
-	first, err := jsonrpc.MakeID(1.0)
-	require.NoError(t, err)
-	failed := make(chan error, 1)
-	var h handshake
-	h.arm(t.Context(), time.Hour, func(err error) { failed <- err })
-	defer h.disarm()
-	h.sent(&jsonrpc.Request{ID: first, Method: methodDiscover})
-	h.answered(&jsonrpc.Response{ID: first})
-	h.expire(ErrHandshakeTimeout)
-	require.Empty(t, failed)
-	h.sent(&jsonrpc.Request{ID: first, Method: methodInitialize})
-	require.ErrorIs(t, <-failed, ErrHandshakeTimeout)
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/stdioguard/stdioguard/procgroup"
 )
 
 // Session is an mcp.ClientSession whose Close is bounded.
@@ -72,11 +74,15 @@ func (d *dialed) explain(err error) error {
 	stopped := c.stopped.Load() // by the caller, in the middle of the handshake
 	e := c.newError(err)        // while it runs: what stderr says of being stopped is not the cause
 	c.Close()
-	if stopped || c.cause.Err != ErrClosed && c.cause.Err != ErrKilled {
-		return c.cause // it ended by itself, by a reason of ours, or not at all
+	if stopped || c.cause.Phase != PhaseStopping {
+		return c.cause // it ended by itself, or by a reason of ours
 	}
 	e.Phase = PhaseHandshake
 	e.Exit = c.cause.Exit
+	var survivors *procgroup.SurvivorsError
+	if errors.As(c.cause, &survivors) { // what the server said comes first
+		e.Err = fmt.Errorf("%w; %w", err, survivors)
+	}
 	return e
 }
 

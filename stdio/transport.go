@@ -106,6 +106,10 @@ type Transport struct {
 	// used: see TerminateDuration.
 	Group procgroup.Config
 
+	// termRung is how long the rung of SIGTERM may take where a test wants it to
+	// differ. Zero otherwise: TerminateDuration.
+	termRung time.Duration
+
 	// start replaces procgroup in tests of the ladder. Nil otherwise.
 	start func(context.Context, *exec.Cmd) (process, error)
 
@@ -284,6 +288,19 @@ func (t *Transport) Stop(ctx context.Context) error {
 		<-c.ended
 	}
 	return c.closeErr
+}
+
+// Process returns the process tree of the server, to look at: its pid, its members,
+// what holds it together. It is nil before Connect. To end it, use Stop, which
+// begins with the server's stdin.
+func (t *Transport) Process() *procgroup.Group {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn == nil {
+		return nil
+	}
+	group, _ := t.conn.proc.(*procgroup.Group)
+	return group
 }
 
 // Err returns why the server ended: a [*Error]. It is nil while the server runs

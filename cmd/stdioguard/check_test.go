@@ -59,11 +59,12 @@ func TestCheckOfFaultyServers(t *testing.T) {
 		code int
 		says string
 	}{
-		"brittle":  {1, `FAILED: stdio: .*: handshake: exit status 3; stderr: "fatal: API_KEY is not set"`},
-		"refuser":  {1, "FAILED: .*no license for this host"},
-		"stubborn": {1, "close        FAILED: .*had to be killed"},
-		"deaf":     {0, "close        ended at SIGTERM"},
-		"launcher": {0, `processes    \S+ \(\d+\), \S+ \(\d+\)`},
+		"brittle":   {1, `FAILED: stdio: .*: handshake: exit status 3; stderr: "fatal: API_KEY is not set"`},
+		"refuser":   {1, "FAILED: .*no license for this host"},
+		"stubborn":  {1, "close        FAILED: .*had to be killed"},
+		"deaf":      {0, "close        ended at SIGTERM"},
+		"pretender": {1, "tools        FAILED: .*the tools are out of order"},
+		"launcher":  {0, `processes    \S+ \(\d+\), \S+ \(\d+\)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, _ := stdioguard(t, zoo(t, []string{"-grace", "100ms"}, name)...)

@@ -42,8 +42,11 @@ func TestLongEnvironmentIsReadInFull(t *testing.T) {
 		stdin, err := cmd.StdinPipe()
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
-		carries, err := Carrier(Process{PID: cmd.Process.Pid}, "mine")
-		require.NoError(t, err)
+		carries := Unsure // Start returns before execve is done
+		for end := time.Now().Add(20 * time.Second); carries == Unsure && time.Now().Before(end); {
+			carries, err = Carrier(Process{PID: cmd.Process.Pid}, "mine")
+			require.NoError(t, err)
+		}
 		require.Equal(t, Yes, carries, size)
 		stdin.Close()
 		require.NoError(t, cmd.Wait())

@@ -3,11 +3,14 @@ package servers
 import (
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 )
 
 func init() {
 	register("hanger", hanger)
 	register("deaf-hanger", deafHanger)
+	register("stubborn-hanger", stubbornHanger)
 }
 
 // hanger is ordinary until a tool is called: that call is never answered. It
@@ -26,4 +29,10 @@ func hanger([]string) {
 func deafHanger([]string) {
 	hanger(nil)
 	forever()
+}
+
+// stubbornHanger is a deafHanger that SIGTERM does not end either.
+func stubbornHanger([]string) {
+	signal.Ignore(syscall.SIGTERM)
+	deafHanger(nil)
 }

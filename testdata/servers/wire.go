@@ -33,12 +33,14 @@ func serve(answer func(request)) {
 	}
 }
 
+var lineEnd = "\n"
+
 func result(r request, body string) {
-	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", r.ID, body)
+	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+lineEnd, r.ID, body)
 }
 
 func failure(r request, code int, message string) {
-	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", r.ID, code, message)
+	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+lineEnd, r.ID, code, message)
 }
 
 // polite answers as a well-behaved server of protocol version 2025-11-25 with

@@ -1,5 +1,7 @@
 // Talker is a host program with a package that takes its time to initialise, and
-// prints. It starts a server and tells who was its parent and what it has said.
+// prints. Its path comes early in the alphabet, and so does its turn: only a package
+// that needs next to nothing is initialised before it. Talker starts a server and
+// tells who was its parent and what it has said.
 package main
 
 import (
@@ -8,8 +10,8 @@ import (
 	"os"
 	"os/exec"
 
+	_ "a.example/talker/loud"
 	"github.com/stdioguard/stdioguard/procgroup"
-	_ "github.com/stdioguard/stdioguard/procgroup/testdata/talker/loud"
 )
 
 func main() {
