@@ -105,6 +105,9 @@ func startGuarded(cmd *exec.Cmd, c Config, token string) (tree, error) {
 	go ours.Write(spec.Encode()) // what does not fit the socket goes when it is read
 	if err := startSelf(cmd, spec, theirs); err != nil {
 		ours.Close()
+		if !blamesProgram(err) {
+			return nil, err // too many arguments, processes or descriptors: the same without a guardian
+		}
 		return nil, &StartError{What: "guardian", Path: selfPath(), Err: reason(err)}
 	}
 	theirs.Close() // or its end of file would never come
