@@ -5,11 +5,11 @@
 //
 // # Who owns what
 //
-//	exec.Cmd --Start--> Group --one goroutine--> tree
-//	                      ^                        |  exited: the leader ended, not yet reaped
-//	   Stop, Kill, ctx ---+                        |  alive:  who is left
-//	                                               v  kill:   KILL to all of them
-//	                                             the OS
+//	exec.Cmd --Start--> Group --one goroutine--> tree --> guardian --> leader
+//	                      ^                       |   --> leader
+//	   Stop, Kill, ctx ---+                       |   --> job object
+//	                                              |
+//	                 leaderEnded, exited, alive --+-- signal, terminate
 //
 // From Start on the command belongs to the [Group]: one goroutine of the group
 // owns the tree from the moment it has a PID until it is verified gone, and it
@@ -18,18 +18,22 @@
 //
 //  1. watch: the leader's exit is noticed without reaping it, so its PID, which
 //     is also the number of the group, cannot be given to a stranger;
-//  2. sweep: what is left of the tree is ended and the table of processes is
-//     read until nobody is alive in it;
+//  2. sweep: what is left of the tree is ended, and proven to be;
 //  3. reap: only now the leader's status is collected and the number let go.
+//
+// There are three trees behind one interface. The guarded one (Linux, FreeBSD,
+// macOS) has a process between host and leader, package internal/guardian, that
+// takes these steps, outlives the host, and is the one to whom orphans come. The
+// direct one (wherever there is no guardian) takes them from the host. The job
+// (Windows) leaves them to the kernel. [Group.Containment] says which one it is.
 //
 // # Limits
 //
-// Without a process between host and server, a host that is killed by SIGKILL
-// leaves its servers running on Unix. A process that left the group, the session
-// and its parent is found by its environment on Linux; where it wiped that too,
-// and on macOS and FreeBSD, it may get away. On Windows the kernel ends the tree with
-// the host; only a host that is killed in the instant between the creation of a
-// process and its assignment leaves that one behind, suspended, never to run.
+// A process that another daemon starts on request is not of the tree. Without a
+// guardian a tree outlives a host that is killed, and a process that left the group,
+// its parents and its environment gets away. On Windows a host that is killed in the
+// instant between the creation of a process and its assignment leaves that one behind,
+// suspended, never to run. docs/guarantees.md has the whole list.
 package procgroup
 
 import (
