@@ -82,6 +82,23 @@ func TestCgroupComesAndGoes(t *testing.T) {
 	require.DirExists(t, parent)
 }
 
+// With Keep, too, a group in which nobody is left goes.
+func TestCgroupOfAKeptTree(t *testing.T) {
+	parent := cgroupHere(t)
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	cmd := exec.Command("sh", "-c", "read line; exit 3")
+	cmd.Stdin = r
+	g, err := procgroup.Config{Leftovers: procgroup.Keep}.Start(t.Context(), cmd)
+	require.NoError(t, err)
+	r.Close()
+	dir := cgroupOf(t, g.Pid())
+	require.NotEqual(t, parent, dir)
+	w.Close()
+	require.ErrorContains(t, g.Wait(), "exit status 3")
+	require.NoDirExists(t, dir)
+}
+
 // A program that is missing is to blame, and not the control group.
 func TestMissingProgramInACgroup(t *testing.T) {
 	cgroupHere(t)

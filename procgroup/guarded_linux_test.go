@@ -207,3 +207,21 @@ func TestStrayVariableIsHarmless(t *testing.T) {
 		w.Close()
 	}
 }
+
+// Neither nohup nor a shell that blocks signals reaches the server, and its death by
+// one of them is told as it was.
+func TestSignalsOfTheHostsParent(t *testing.T) {
+	if _, err := exec.LookPath("perl"); err != nil {
+		t.Skip("SKIPPED: no perl to block a signal with")
+	}
+	host := exec.Command("perl", "-e", `use POSIX; $SIG{HUP} = "IGNORE";
+		sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGUSR1)); exec @ARGV`, "/proc/self/exe")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	host.Args[3] = self
+	host.Env = hostCommand("signals").Env
+	out, err := host.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "SigIgn:\t0000000000000000\n")
+	require.Contains(t, string(out), "signal: user defined signal 1")
+}

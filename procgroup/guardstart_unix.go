@@ -21,25 +21,56 @@ import (
 	"github.com/stdioguard/stdioguard/internal/proctable"
 )
 
+// trialBound is how long the trial may take to answer.
+const trialBound = 10 * time.Second
+
+var trial struct {
+	sync.Mutex
+	passed, failed bool
+}
+
 // guardable tells whether a guardian can be had in this process at all: it is a
 // program of its own and not a library in somebody else's, and a trial has worked.
-var guardable = sync.OnceValue(func() bool {
+// A trial that failed for want of something that may be there again is repeated at
+// the next start.
+func guardable() bool {
+	trial.Lock()
+	defer trial.Unlock()
+	if trial.passed || trial.failed {
+		return trial.passed
+	}
+	if trial.failed = !capable(); trial.failed {
+		return false
+	}
+	// A guardian that is to start a directory says that it cannot.
+	probe := exec.Command("/")
+	probe.Err = nil
+	probe.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	_, err := startGuarded(probe, Config{}, trialToken)
+	trial.passed = errors.Is(err, syscall.EACCES)
+	trial.failed = !trial.passed && !slices.ContainsFunc(
+		[]error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM},
+		func(shortage error) bool { return errors.Is(err, shortage) })
+	return trial.passed
+}
+
+// capable tells what needs no trial.
+func capable() bool {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || !guardian.Supported || strayGuardian() {
 		return false
 	}
-	for _, s := range info.Settings {
-		if s.Key == "-buildmode" && s.Value != "exe" && s.Value != "pie" {
-			return false
-		}
-	}
-	// A guardian that is to start a directory says that it cannot.
-	trial := exec.Command("/")
-	trial.Err = nil
-	trial.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	_, err := startGuarded(trial, Config{}, trialToken)
-	return errors.Is(err, syscall.EACCES)
-})
+	return !slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
+		return s.Key == "-buildmode" && s.Value != "exe" && s.Value != "pie"
+	})
+}
+
+// strayGuardian tells whether this process was itself meant to be a guardian, and
+// did not know it. It must not try to start another, which would do the same.
+func strayGuardian() bool {
+	_, found := os.LookupEnv(guardian.Var)
+	return found
+}
 
 const trialToken = "trial"
 
@@ -79,7 +110,7 @@ func startTree(cmd *exec.Cmd, c Config, token string) (tree, error) {
 	case selfPath() == "":
 		why = "the file of this program is gone or was replaced"
 	case !guardable():
-		why = "this program cannot run itself again"
+		why = "a trial has shown that this program cannot run itself again"
 	default:
 		return startGuarded(cmd, c, token)
 	}
@@ -99,7 +130,7 @@ func startGuarded(cmd *exec.Cmd, c Config, token string) (tree, error) {
 		return nil, &StartError{What: "guardian", Err: err}
 	}
 	defer theirs.Close()
-	if token == trialToken && trialBound > 0 {
+	if token == trialToken {
 		ours.SetDeadline(time.Now().Add(trialBound))
 	}
 	go ours.Write(spec.Encode()) // what does not fit the socket goes when it is read

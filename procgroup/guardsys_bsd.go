@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"syscall"
-	"time"
 
 	"github.com/stdioguard/stdioguard/internal/guardian"
 )
@@ -34,16 +33,6 @@ func selfPath() string {
 		return ""
 	}
 	return program.path
-}
-
-// trialBound is how long the trial may take to answer.
-const trialBound = 10 * time.Second
-
-// strayGuardian tells whether this process was itself meant to be a guardian, and
-// did not know it. It must not try to start another.
-func strayGuardian() bool {
-	_, found := os.LookupEnv(guardian.Var)
-	return found
 }
 
 // killCgroup: there are no control groups.

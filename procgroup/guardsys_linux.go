@@ -9,12 +9,6 @@ import (
 // selfPath is our own program, also where its file was deleted or replaced.
 func selfPath() string { return "/proc/self/exe" }
 
-// trialBound: a trial that takes long is slow, no more.
-const trialBound = 0
-
-// strayGuardian: no program of this system goes on that was meant as a guardian.
-func strayGuardian() bool { return false }
-
 // fightsHere looks at what SysProcAttr has on this system alone.
 func fightsHere(attr *syscall.SysProcAttr) string {
 	for name, set := range map[string]bool{

@@ -108,6 +108,20 @@ func leak() int {
 	select {}
 }
 
+// signals shows what the server gets of them, and dies of one.
+func signals() int {
+	show := exec.Command("grep", "SigIgn", "/proc/self/status")
+	show.Stdout = os.Stdout
+	g, err := procgroup.Start(context.Background(), show)
+	must(err)
+	must(g.Wait())
+	die := exec.Command("perl", "-e", `use POSIX; sigprocmask(SIG_UNBLOCK, POSIX::SigSet->new(SIGUSR1)); kill USR1 => $$; sleep 60`)
+	g, err = procgroup.Start(context.Background(), die)
+	must(err)
+	fmt.Println(g.Wait())
+	return 0
+}
+
 // containment prints what this user gets.
 func containment() int {
 	for name, mode := range map[string]procgroup.CgroupMode{"auto": procgroup.CgroupAuto, "require": procgroup.CgroupRequire} {

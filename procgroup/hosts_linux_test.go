@@ -24,6 +24,7 @@ var hosts = map[string]func() int{
 	"start":       startOnly,
 	"leak":        leak,
 	"containment": containment,
+	"signals":     signals,
 	"nest":        nest,
 	"late":        late,
 }

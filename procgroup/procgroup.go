@@ -43,9 +43,11 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/stdioguard/stdioguard/internal/guardian"
 	"github.com/stdioguard/stdioguard/internal/proctable"
 )
 
@@ -182,6 +184,7 @@ func (c Config) Start(ctx context.Context, cmd *exec.Cmd) (*Group, error) {
 	// must not be taken for a part of its tree.
 	token, env := proctable.NewToken(), cmd.Env
 	cmd.Env = proctable.WithToken(cmd.Environ(), token)
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(kv string) bool { return strings.HasPrefix(kv, guardian.Var+"=") })
 	defer func() { cmd.Env = env }()
 	if own := cmd.Cancel; own != nil {
 		cmd.Cancel = func() error {

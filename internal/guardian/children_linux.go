@@ -60,6 +60,10 @@ func (*guard) descendants() []int {
 	return all
 }
 
+// scratch is for one look at a time, and they come one at a time: a storm is no
+// moment to wake the garbage collector, which may want threads that a limit denies.
+var scratch [16 << 10]byte
+
 // names lists a directory of numbers.
 func names(dir string) (list []string) {
 	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
@@ -67,7 +71,7 @@ func names(dir string) (list []string) {
 		return nil
 	}
 	defer syscall.Close(fd)
-	buf := make([]byte, 8<<10)
+	buf := scratch[:]
 	for {
 		n, err := syscall.ReadDirent(fd, buf)
 		if err == syscall.EINTR {
@@ -87,7 +91,7 @@ func readFile(path string) string {
 	}
 	defer syscall.Close(fd)
 	var all []byte
-	buf := make([]byte, 16<<10)
+	buf := scratch[:]
 	for {
 		n, err := syscall.Read(fd, buf)
 		if err == syscall.EINTR {

@@ -36,6 +36,14 @@ func (g *guard) prepare() error {
 	// The socket's end of file can be withheld by whoever inherits the host's
 	// end of it; the pidfd cannot.
 	g.pidfd = pidfdOpen(g.host)
+
+	// The server gets default signals, whatever the host was started with: nohup
+	// ignores SIGHUP for all that come after it.
+	for sig := syscall.Signal(1); sig <= 64; sig++ {
+		if ignored(sig) {
+			setHandler(sig, sigDefault)
+		}
+	}
 	return syscall.Pipe2(g.exited[:], syscall.O_CLOEXEC)
 }
 

@@ -23,15 +23,15 @@ func (g *guard) hold() (release func()) {
 
 func (g *guard) watchTree() {
 	g.reaping = make(chan struct{}, 1)
-	go g.watchChildren()
+	go g.watchChildren(g.leader)
 }
 
 // watchChildren reaps the orphans that come to us, and tells of the leader's end
 // without reaping it: its number, which is the group's, must not be given away.
-func (g *guard) watchChildren() {
+func (g *guard) watchChildren(leader int) {
 	for {
 		pid := waitAny()
-		if pid == g.leader || pid < 0 {
+		if pid == leader || pid < 0 {
 			syscall.Write(g.exited[1], []byte{0})
 			return
 		}

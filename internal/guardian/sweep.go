@@ -18,8 +18,10 @@ const (
 // leader's status.
 func (g *guard) sweep() syscall.WaitStatus {
 	if g.ended && g.spec.Keep && !g.orphan {
-		g.report(Report{Kind: Gone}) // as far as it was to go
-		return g.reapLeader()
+		status := g.reapLeader()
+		g.tidy() // as far as nobody is left in it
+		g.report(Report{Kind: Gone})
+		return status
 	}
 	if !g.ended || !g.leave() {
 		g.force()
@@ -123,6 +125,7 @@ func (g *guard) mirror(status syscall.WaitStatus) {
 	sig := status.Signal()
 	syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}) // its core, not ours
 	setHandler(sig, sigDefault)
+	unblock(sig) // the host may have been started with it blocked
 	syscall.Kill(syscall.Getpid(), sig)
 	pause(1000) // it comes at once
 	syscall.Exit(128 + int(sig))

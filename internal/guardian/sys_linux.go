@@ -81,6 +81,24 @@ func waitid(kind, id, options int) (pid int, errno syscall.Errno) {
 	return int(get32(info[siPid:])), errno
 }
 
+// unblock lets a signal reach this thread.
+func unblock(sig syscall.Signal) {
+	const sigUnblock = 1
+	set := uint64(1) << (uint(sig) - 1)
+	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, sigUnblock, uintptr(unsafe.Pointer(&set)), 0, 8, 0, 0)
+}
+
+// ignored tells whether a signal was ignored before this process began: that goes
+// through execve, and the Go runtime heeds it for some.
+func ignored(sig syscall.Signal) bool {
+	var action struct {
+		handler, flags, restorer uintptr
+		mask                     [2]uint64
+	}
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig), 0, uintptr(unsafe.Pointer(&action)), 8, 0, 0)
+	return errno == 0 && action.handler == sigIgnore
+}
+
 // setHandler bypasses the Go runtime, which has its own handlers in place.
 func setHandler(sig syscall.Signal, handler uintptr) {
 	action := struct {
