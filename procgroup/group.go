@@ -51,7 +51,8 @@ func (g *Group) Containment() Containment { return g.tree.containment() }
 func (g *Group) Exited() <-chan struct{} { return g.tree.leaderEnded() }
 
 // Signal sends sig to every member of the group at once: on Unix to the process
-// group of the leader, and not to processes that have left it. A tree that is gone
+// group of the leader, and not to processes that have left it, but for SIGKILL, of which
+// a guardian makes the end of the whole tree. A tree that is gone
 // already is no error. With a guardian the signal is on its way when Signal
 // returns; without one, the error of kill(2) is returned. On Windows only os.Kill
 // exists; other signals give an error that wraps errors.ErrUnsupported.
