@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -101,7 +102,7 @@ func TestServers(t *testing.T) {
 				"Close": func(t *testing.T, s *stdio.Session, _ *stdio.Transport) { require.NoError(t, s.Close()) },
 				"Stop":  func(t *testing.T, _ *stdio.Session, tr *stdio.Transport) { require.NoError(t, tr.Stop(t.Context())) },
 				"killed wrapper": func(t *testing.T, s *stdio.Session, tr *stdio.Transport) {
-					require.NoError(t, proctable.Signal(leader(t, tr.Command.Process.Pid).ID(), sigKill))
+					require.NoError(t, proctable.Signal(leader(t, tr.Command.Process.Pid).ID(), syscall.SIGKILL))
 					require.Error(t, s.Wait())
 					require.ErrorContains(t, tr.Err(), "SIGKILL")
 				},
@@ -162,7 +163,7 @@ func TestWithoutProtectionTheServerSurvivesItsWrapper(t *testing.T) {
 	for _, p := range tree {
 		if now, err := proctable.Lookup(p.PID); err == nil && now.ID() == p.ID() && now.Alive() {
 			survivors++
-			proctable.Signal(p.ID(), sigKill)
+			proctable.Signal(p.ID(), syscall.SIGKILL)
 		}
 	}
 	require.NotZero(t, survivors)

@@ -104,7 +104,7 @@ func VerifyTestMain(m TestingM, opts ...Option) {
 func Find(opts ...Option) error {
 	c := newConfig(opts)
 	deadline := time.Now().Add(c.within)
-	doubts := time.Now().Add(unsureBound)
+	doubts := time.Now().Add(proctable.UnsureBound)
 	for step := time.Millisecond; ; step = min(2*step, 50*time.Millisecond) {
 		leaks, unsure, err := look(c)
 		switch {
@@ -118,7 +118,3 @@ func Find(opts ...Option) error {
 		time.Sleep(step)
 	}
 }
-
-// unsureBound is how long an empty environment may be that of a process inside
-// execve. After it, it belongs to a stranger who likes it empty.
-const unsureBound = 50 * time.Millisecond

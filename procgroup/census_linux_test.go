@@ -174,7 +174,7 @@ func TestDoubtsEnd(t *testing.T) {
 		require.False(t, (&census{}).unsettled(nil))
 		require.True(t, c.unsettled(doubtful(1<<30)))
 		require.False(t, c.unsettled(doubtful(1<<30+1)), "born when nobody was left to be its parent")
-		time.Sleep(unsureBound - time.Millisecond)
+		time.Sleep(proctable.UnsureBound - time.Millisecond)
 		require.True(t, c.unsettled(doubtful(1<<30)))
 		time.Sleep(time.Millisecond)
 		require.False(t, c.unsettled(doubtful(1<<30)))

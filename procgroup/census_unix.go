@@ -27,10 +27,6 @@ type census struct {
 	unsure map[proctable.ID]bool // whose environment was empty then
 }
 
-// unsureBound is how long an empty environment may be that of a process inside
-// execve. After it, it belongs to a stranger who likes it empty.
-const unsureBound = 50 * time.Millisecond
-
 func newCensus(leader int, session bool, token string) *census {
 	c := &census{
 		id:      proctable.ID{PID: leader},
@@ -136,7 +132,7 @@ func (c *census) unsettled(doubtful []proctable.Process) bool {
 			c.unsure[p.ID()] = true
 		}
 	}
-	return time.Since(c.quiet) < unsureBound && slices.ContainsFunc(doubtful, func(p proctable.Process) bool {
+	return time.Since(c.quiet) < proctable.UnsureBound && slices.ContainsFunc(doubtful, func(p proctable.Process) bool {
 		return c.unsure[p.ID()]
 	})
 }

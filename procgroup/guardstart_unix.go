@@ -169,10 +169,6 @@ func startGuarded(cmd *exec.Cmd, c Config, token string) (tree, error) {
 
 // spec is what the guardian is told.
 func (c Config) spec(cmd *exec.Cmd) (guardian.Spec, error) {
-	grace := c.Grace
-	if grace == 0 {
-		grace = defaultGrace
-	}
 	spec := guardian.Spec{
 		Nonce:        rand.Text(),
 		Path:         cmd.Path,
@@ -180,7 +176,7 @@ func (c Config) spec(cmd *exec.Cmd) (guardian.Spec, error) {
 		Files:        3 + len(cmd.ExtraFiles),
 		KeepTerminal: c.KeepTerminal,
 		Keep:         c.Leftovers == Keep,
-		SweepMillis:  int(min(grace, sweepGrace).Milliseconds()),
+		SweepMillis:  int(min(c.Grace, sweepGrace).Milliseconds()),
 	}
 	return spec, c.cgroupSpec(&spec)
 }

@@ -160,7 +160,7 @@ func Start(ctx context.Context, cmd *exec.Cmd) (*Group, error) {
 // until [Group.Wait] is called.
 //
 // An error is a [*StartError] that names what is at fault, or wraps the error of
-// ctx. Nothing is left running then.
+// ctx or, where the host is short of something, that of the system. Nothing is left running then.
 func (c Config) Start(ctx context.Context, cmd *exec.Cmd) (*Group, error) {
 	if err := c.check(ctx, cmd); err != nil {
 		return nil, err
@@ -169,6 +169,9 @@ func (c Config) Start(ctx context.Context, cmd *exec.Cmd) (*Group, error) {
 		return nil, err
 	}
 
+	if c.Grace == 0 {
+		c.Grace = defaultGrace
+	}
 	g := &Group{
 		cmd:       cmd,
 		grace:     c.Grace,
@@ -176,9 +179,6 @@ func (c Config) Start(ctx context.Context, cmd *exec.Cmd) (*Group, error) {
 		term:      make(chan struct{}),
 		kill:      make(chan struct{}),
 		done:      make(chan struct{}),
-	}
-	if g.grace == 0 {
-		g.grace = defaultGrace
 	}
 	// The token is for this command alone: a command that is made from this one
 	// must not be taken for a part of its tree.

@@ -3,6 +3,7 @@ package proctable
 import (
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
@@ -47,15 +48,15 @@ func TestListHoldsThisProcessAndItsChild(t *testing.T) {
 
 	stranger := it.ID()
 	stranger.Start++
-	require.ErrorIs(t, Signal(stranger, sigKill), ErrNoProcess, "an earlier holder of the number")
+	require.ErrorIs(t, Signal(stranger, syscall.SIGKILL), ErrNoProcess, "an earlier holder of the number")
 	for _, pid := range []int{-1, 0, 1} {
-		require.ErrorIs(t, Signal(ID{PID: pid}, sigKill), ErrNoProcess)
+		require.ErrorIs(t, Signal(ID{PID: pid}, syscall.SIGKILL), ErrNoProcess)
 	}
-	require.NoError(t, Signal(it.ID(), sigKill))
+	require.NoError(t, Signal(it.ID(), syscall.SIGKILL))
 	child.Process.Wait()
 	_, err = Lookup(it.PID)
 	require.ErrorIs(t, err, ErrNoProcess)
-	require.ErrorIs(t, Signal(it.ID(), sigKill), ErrNoProcess)
+	require.ErrorIs(t, Signal(it.ID(), syscall.SIGKILL), ErrNoProcess)
 }
 
 func TestSleeper(t *testing.T) {

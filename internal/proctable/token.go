@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"os"
 	"strings"
+	"time"
 )
 
 // TokenVar is the environment variable by which a process is recognised as
@@ -45,6 +46,10 @@ const (
 	Yes
 	Unsure
 )
+
+// UnsureBound is how long an empty environment may be that of a process inside
+// execve. After it, it belongs to a stranger who likes it empty.
+const UnsureBound = 50 * time.Millisecond
 
 // Carrier reports whether process p has token in its environment. The
 // environment is the one given at execve. A process of another user, one that

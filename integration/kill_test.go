@@ -1,5 +1,0 @@
-package integration
-
-import "syscall"
-
-const sigKill = syscall.SIGKILL

@@ -1,5 +1,0 @@
-package proctable
-
-import "syscall"
-
-const sigKill = syscall.SIGKILL
