@@ -10,14 +10,15 @@ import (
 )
 
 // explain names what ended the server.
-func (c *conn) explain(waitErr error) *Error {
+func (c *conn) explain(ch *child) *Error {
+	waitErr := ch.waitErr
 	e := c.newError(nil)
 	var exit *exec.ExitError
 	var survivors *procgroup.SurvivorsError
 	if !errors.As(waitErr, &survivors) {
-		e.Exit = c.cmd.ProcessState
+		e.Exit = ch.cmd.ProcessState
 	}
-	stopped := c.isStopping() && !c.crashed.Load()
+	stopped := c.isStopping() && !ch.crashed.Load()
 	switch reason := c.blamed(); {
 	case reason != nil:
 		e.Err = reason
@@ -32,7 +33,7 @@ func (c *conn) explain(waitErr error) *Error {
 	default:
 		e.Err = errExited
 	}
-	if err := c.proc.Kill(); errors.As(err, &survivors) { // idempotent: it only asks
+	if err := ch.proc.Kill(); errors.As(err, &survivors) { // idempotent: it only asks
 		e.Err = fmt.Errorf("%w; %w", e.Err, survivors)
 	}
 	return e
@@ -40,13 +41,14 @@ func (c *conn) explain(waitErr error) *Error {
 
 // newError describes the server as it is now.
 func (c *conn) newError(cause error) *Error {
+	ch := c.current.Load()
 	e := &Error{
-		Server: c.name, Phase: PhaseRunning, Elapsed: time.Since(c.begin),
-		Stderr: c.tail.String(), Noise: c.noise.first(),
-		Err: cause, pid: c.proc.Pid(),
+		Server: c.transport.name(), Phase: PhaseRunning, Elapsed: time.Since(c.begin),
+		Stderr: ch.tail.String(), Err: cause, pid: ch.proc.Pid(),
 	}
+	e.Noise, e.noiseLines = ch.noise.account()
 	switch {
-	case c.blamed() == nil && c.isStopping() && !c.crashed.Load():
+	case c.blamed() == nil && c.isStopping() && !ch.crashed.Load():
 		e.Phase = PhaseStopping
 	case !c.handshake.isReady():
 		e.Phase = PhaseHandshake

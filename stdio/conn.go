@@ -1,10 +1,12 @@
 package stdio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"sync"
@@ -21,26 +23,25 @@ import (
 // call need, so nothing here waits for the SDK to do something: what Read does
 // not take is dropped once Close was called.
 type conn struct {
-	name     string
-	cmd      *exec.Cmd
-	begin    time.Time
-	rung     time.Duration // how long a rung of the ladder may take
-	termRung time.Duration // and that of SIGTERM
-	patience time.Duration // for the handshake
-	proc     process
-	pipes    pipes
+	transport *Transport
+	begin     time.Time
+	rung      time.Duration // how long a rung of the ladder may take
+	termRung  time.Duration // and that of SIGTERM
+	patience  time.Duration // for the handshake
+	stall     time.Duration // for a server that does not read
+	maxLine   int
+	spare     *exec.Cmd // to start the server once more
 
-	writer    *writer
-	stdout    *outlet
-	lines     lines                // cuts stdout
+	current  atomic.Pointer[child]
+	starting sync.Mutex // held while another child becomes the current one
+
 	incoming  chan jsonrpc.Message // from readAll to Read, unbuffered
 	handshake handshake
+	probe     probe
 	pending   pending
-	noise     noise
-
-	stderr *outlet
-	tail   tail
-	copied copiers // to the caller's writers
+	batches   batches
+	copied    copiers // of stderr, to the caller's writers
+	events    *events // to the caller's logger
 
 	abandoned   chan struct{} // closed: nobody calls Read any more
 	abandonOnce sync.Once
@@ -51,64 +52,67 @@ type conn struct {
 	hurry       context.CancelFunc
 	overdue     context.Context // done: what is still in the pipes is dropped
 	giveUp      context.CancelFunc
-	crashed     atomic.Bool // the server ended before anybody asked it to
 	killed      atomic.Bool // the ladder came to its last rung
 
 	reasonMu sync.Mutex
 	reason   error // why we ended the server, if it was we
 
-	ended    chan struct{} // closed last; the two below are set before
-	cause    *Error        // why the connection ended: never nil
-	closeErr error         // what Close returns
+	ended    chan struct{} // closed last; what is below is set before
+	endedAt  time.Time
+	cause    *Error // why the connection ended: never nil
+	closeErr error  // what Close returns
 }
 
-func newConn(t *Transport, p pipes, begin time.Time) *conn {
+func newConn(t *Transport, begin time.Time) *conn {
+	spare := *t.Command // an exec.Cmd can be started once
 	c := &conn{
-		name:      t.name(),
-		cmd:       t.Command,
+		transport: t,
 		begin:     begin,
-		rung:      t.TerminateDuration,
-		termRung:  t.termRung,
-		patience:  t.HandshakeTimeout,
-		pipes:     p,
-		writer:    newWriter(p.stdin),
+		rung:      cmp.Or(t.TerminateDuration, defaultTerminate),
+		patience:  cmp.Or(t.HandshakeTimeout, defaultHandshake),
+		stall:     cmp.Or(t.stall, defaultStall),
+		maxLine:   cmp.Or(t.MaxLineLength, defaultMaxLine),
+		spare:     &spare,
 		incoming:  make(chan jsonrpc.Message),
 		abandoned: make(chan struct{}),
 		stopping:  make(chan struct{}),
 		ended:     make(chan struct{}),
 	}
-	if c.rung == 0 {
-		c.rung = defaultTerminate
-	}
-	if c.termRung == 0 {
-		c.termRung = c.rung
-	}
-	if c.patience == 0 {
-		c.patience = defaultHandshake
-	}
-	maxLine := t.MaxLineLength
-	if maxLine == 0 {
-		maxLine = defaultMaxLine
-	}
-	c.stdout, c.stderr = &outlet{f: p.stdout}, &outlet{f: p.stderr}
-	c.lines = newLines(c.stdout, maxLine)
+	c.termRung = cmp.Or(t.termRung, c.rung)
 	c.hurried, c.hurry = context.WithCancel(context.Background())
 	c.overdue, c.giveUp = context.WithCancel(context.Background())
 	return c
 }
 
-// run starts the goroutines of a connection whose process was started.
-func (c *conn) run(ctx context.Context) {
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		var stderr sync.WaitGroup
-		stderr.Go(c.drainStderr)
-		c.readAll()
-		stderr.Wait()
-	}()
+// open starts the server and the goroutines of the connection.
+func (c *conn) open(ctx context.Context) error {
+	c.events = newEvents(c.transport, c.begin, c.fail)
+	for _, w := range []io.Writer{c.transport.Stderr, c.transport.Command.Stderr} {
+		if w != nil {
+			c.copied = append(c.copied, newCopier(w, c.fail))
+		}
+	}
+	ch, err := c.launch(c.transport.Command)
+	if err != nil {
+		c.copied.close()
+		c.events.close()
+		return err
+	}
+	c.adopt(ch)
+	c.probe.timeout = probeTimeout(ctx, c.patience)
 	c.handshake.arm(ctx, c.patience, c.fail)
-	go c.watch(drained)
+	go c.watch(ch)
+	return nil
+}
+
+// start starts a process tree.
+func (c *conn) start(ctx context.Context, cmd *exec.Cmd) (process, error) {
+	if start := c.transport.start; start != nil {
+		return start(ctx, cmd)
+	}
+	config := c.transport.Group
+	config.Grace = math.MaxInt64 // the ladder ends its rungs itself
+	return config.Start(ctx, cmd)
 }
 
 // blame notes why we end the server. The first reason is the cause, all later
@@ -127,36 +131,6 @@ func (c *conn) blamed() error {
 	return c.reason
 }
 
-// watch ends the connection when the tree is gone.
-func (c *conn) watch(drained <-chan struct{}) {
-	<-c.proc.Exited()
-	c.crashed.Store(!c.isStopping()) // whoever stops it from here on comes too late
-	<-c.proc.Done()
-	c.handshake.disarm()
-	waitErr := c.proc.Wait()
-
-	// All that belonged to the tree has let go of the pipes. Who still holds
-	// them is beyond our reach and must not keep us waiting, and neither must a
-	// client that does not read.
-	c.writer.close()
-	c.stdout.finish()
-	c.stderr.finish()
-	overdue := time.NewTimer(drainBound)
-	defer overdue.Stop()
-	select {
-	case <-drained:
-	case <-overdue.C:
-	}
-	c.giveUp()
-	c.pipes.closeOurs()
-	c.copied.wait(overdue.C, c.hurried)
-
-	c.cause = c.explain(waitErr)
-	c.closeErr = c.verdict(c.cause)
-	c.hurry()
-	close(c.ended)
-}
-
 func (c *conn) isStopping() bool {
 	select {
 	case <-c.stopping:
@@ -171,7 +145,8 @@ func (c *conn) SessionID() string { return "" }
 
 // Read returns the next message. When the server has ended, every call that is
 // still pending is answered with the cause first; then the cause itself, or
-// io.EOF after a clean end, is returned for ever.
+// io.EOF after a clean end, is returned for ever, after Close as well. It ends
+// with ctx, too. One goroutine at a time may call it.
 func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	select {
 	case msg := <-c.incoming:
@@ -180,6 +155,16 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-c.ended:
+	}
+	if isContextError(c.cause.Err) {
+		// The context of Connect has ended. A client is about to notice that itself,
+		// and then has the context's own error to tell, where it makes a mere text
+		// of ours.
+		select {
+		case <-c.abandoned:
+		case <-ctx.Done():
+		case <-time.After(time.Until(c.endedAt.Add(settleBound))):
+		}
 	}
 	if id, ok := c.pending.pop(); ok {
 		return &jsonrpc.Response{ID: id, Error: newCallError(c.orphaned())}, nil
@@ -190,18 +175,29 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return nil, c.cause
 }
 
+func isContextError(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
 // note learns from a message that Read hands to the SDK.
 func (c *conn) note(msg jsonrpc.Message) {
 	if r, ok := msg.(*jsonrpc.Response); ok {
 		c.pending.answered(r.ID)
-		c.handshake.answered(r)
+		if c.handshake.answered(r) {
+			c.events.ready()
+		}
 	}
 }
 
 // Write sends a message. It gives up when ctx ends: a frame of which nothing was
 // sent is dropped; one that was sent in part is finished in the background,
-// so that the stream stays whole. After the end of the server it returns the
-// cause, and after Close an error that wraps [ErrClosed].
+// so that the stream stays whole. The error then wraps that of ctx and
+// [ErrStdinStalled]. A server that takes nothing for 60 s while there is something
+// to take is failed with ErrStdinStalled.
+//
+// After the end of the server Write returns the cause, and after Close an error
+// that wraps [ErrClosed]. A nil message is an error that wraps os.ErrInvalid and costs
+// the connection nothing. It may be called at any time, from any goroutine.
 func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if msg == nil {
 		return c.newError(errNilMessage)
@@ -213,22 +209,32 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if err != nil {
 		return c.newError(err)
 	}
+	begin := time.Now()
 	request, _ := msg.(*jsonrpc.Request)
-	if request != nil {
+	if request == nil {
+		if frame = c.batches.collect(msg.(*jsonrpc.Response).ID, frame); frame == nil {
+			return nil // until the last answer of its batch
+		}
+	} else {
 		// Before the bytes go out: the answer may be there before we are back.
 		c.pending.sent(request)
 		c.handshake.sent(request)
+		c.probed(request)
 	}
-	if err := c.writer.write(ctx, append(frame, '\n')); err != nil {
+	if err := c.current.Load().writer.write(ctx, append(frame, '\n')); err != nil {
 		if request != nil && !errors.Is(err, errPartial) {
 			c.pending.answered(request.ID)
 		}
-		return c.writeError(ctx, err)
+		return c.writeError(ctx, begin, err)
 	}
-	if request != nil {
-		return c.handshake.written(request)
+	if request == nil {
+		return nil
 	}
-	return nil
+	ready, err := c.handshake.written(request)
+	if ready {
+		c.events.ready()
+	}
+	return err
 }
 
 var errNilMessage = fmt.Errorf("nil message: %w", os.ErrInvalid)
@@ -236,9 +242,9 @@ var errNilMessage = fmt.Errorf("nil message: %w", os.ErrInvalid)
 // writeError prefers the reason of the end to the broken pipe that it caused.
 // The server that broke the pipe is about to be noticed: that is waited for as
 // long as the caller likes, and a moment at most.
-func (c *conn) writeError(ctx context.Context, err error) error {
+func (c *conn) writeError(ctx context.Context, begin time.Time, err error) error {
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return c.gaveUp(begin, ctx.Err())
 	}
 	if c.isStopping() && c.blamed() == nil {
 		return c.newError(ErrClosed)
@@ -253,6 +259,15 @@ func (c *conn) writeError(ctx context.Context, err error) error {
 	}
 }
 
+// gaveUp is the error of a write that took too long for its caller.
+func (c *conn) gaveUp(begin time.Time, err error) error {
+	blocked := time.Since(c.current.Load().writer.movedSince(begin)).Round(time.Millisecond)
+	if blocked == 0 {
+		return err // it was over before it began
+	}
+	return c.newError(fmt.Errorf("%w for %v: %w", ErrStdinStalled, blocked, err))
+}
+
 // Close ends the server by the ladder of [Transport.Stop] and returns when its
 // tree is verified gone. It is nil when the server ended at end of file or
 // SIGTERM, whatever its exit status; otherwise it is the [*Error] that says why
@@ -263,4 +278,21 @@ func (c *conn) Close() error {
 	c.shutdown()
 	<-c.ended
 	return c.closeErr
+}
+
+// await waits for done for as long as a context lasts, and, once somebody is in a
+// hurry, for a moment only.
+func await(done <-chan struct{}, overdue, hurried context.Context) {
+	select {
+	case <-done:
+		return
+	case <-overdue.Done():
+		return
+	case <-hurried.Done():
+	}
+	select {
+	case <-done:
+	case <-overdue.Done():
+	case <-time.After(drainQuiet):
+	}
 }

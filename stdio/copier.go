@@ -2,11 +2,9 @@ package stdio
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
-	"time"
 )
 
 // copierBytes is what is held for a writer that is slower than the server.
@@ -27,8 +25,6 @@ type copier struct {
 	closed  bool // nothing more comes
 	broken  bool // nothing more is wanted
 }
-
-var errWriterGone = errors.New("writer for stderr did not return")
 
 func newCopier(to io.Writer, fail func(error)) *copier {
 	c := &copier{to: to, fail: fail, done: make(chan struct{})}
@@ -78,25 +74,18 @@ func (c *copier) take() []byte {
 
 func (c *copier) run() {
 	defer close(c.done)
-	returned := true
 	defer func() {
 		c.mu.Lock()
 		c.broken, c.held = true, nil
 		c.mu.Unlock()
-		if r := recover(); r != nil {
-			c.fail(fmt.Errorf("writer for stderr panicked: %v", r))
-		} else if !returned {
-			c.fail(errWriterGone) // runtime.Goexit, as by t.FailNow
-		}
 	}()
-	for out := c.take(); len(out) > 0; out = c.take() {
-		returned = false
-		n, err := c.to.Write(out)
-		returned = true
-		if err != nil || n < len(out) {
-			return
+	isolated("writer for stderr", c.fail, func() {
+		for out := c.take(); len(out) > 0; out = c.take() {
+			if n, err := c.to.Write(out); err != nil || n < len(out) {
+				return
+			}
 		}
-	}
+	})
 }
 
 // copiers are those of one server.
@@ -115,17 +104,8 @@ func (all copiers) close() {
 }
 
 // wait lets the writers finish, until the time is over or somebody is in a hurry.
-func (all copiers) wait(overdue <-chan time.Time, hurried context.Context) {
+func (all copiers) wait(overdue, hurried context.Context) {
 	for _, c := range all {
-		select {
-		case <-c.done:
-		case <-overdue:
-			return
-		case <-hurried.Done():
-			select {
-			case <-c.done:
-			case <-time.After(drainQuiet):
-			}
-		}
+		await(c.done, overdue, hurried)
 	}
 }

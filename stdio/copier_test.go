@@ -98,7 +98,7 @@ func TestCopierWithAWriterThatFails(t *testing.T) {
 		fails string
 	}{
 		"panic":       {func([]byte) (int, error) { panic("boom") }, "writer for stderr panicked: boom"},
-		"Goexit":      {func([]byte) (int, error) { runtime.Goexit(); return 0, nil }, errWriterGone.Error()},
+		"Goexit":      {func([]byte) (int, error) { runtime.Goexit(); return 0, nil }, "writer for stderr did not return"},
 		"error":       {func([]byte) (int, error) { return 0, errors.New("disk full") }, ""},
 		"short write": {func(p []byte) (int, error) { return len(p) - 1, nil }, ""},
 	} {
@@ -138,10 +138,8 @@ func TestCopierIsNotWaitedForWithoutEnd(t *testing.T) {
 		awaitClosed(t, all[0].done)
 		awaitClosed(t, all[1].done)
 	}()
-	over := make(chan time.Time)
-	close(over)
-	all.wait(over, context.Background())
-	hurried, cancel := context.WithCancel(context.Background())
+	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	all.wait(nil, hurried)
+	all.wait(over, context.Background())
+	all.wait(context.Background(), over) // as the context of those in a hurry
 }

@@ -21,8 +21,10 @@ var (
 	ErrHandshakeTimeout = errors.New("handshake not done within HandshakeTimeout")
 	// ErrLineTooLong: a message is longer than MaxLineLength.
 	ErrLineTooLong = errors.New("message longer than MaxLineLength")
-	// ErrNoise: too many lines in a row on stdout that are no messages.
-	ErrNoise = errors.New("stdout is flooded with lines that are no JSON-RPC messages")
+	// ErrStdinStalled: the server does not read its stdin, and the pipe is full.
+	ErrStdinStalled = errors.New("server has not read its stdin")
+	// ErrNoise: more lines on stdout that are no messages than [NoisePolicy] allows.
+	ErrNoise = errors.New("stdout holds lines that are no JSON-RPC messages")
 	// ErrOutcomeUnknown: a call was sent and will not be answered, because the
 	// server has ended or was stopped. Whether it has carried the call out is not
 	// known.
@@ -65,7 +67,8 @@ type Error struct {
 	Elapsed time.Duration    // from Connect to the failure
 	Err     error            // the cause
 
-	pid int
+	pid        int
+	noiseLines int // how many lines were no message
 }
 
 func (e *Error) Error() string {
@@ -77,6 +80,9 @@ func (e *Error) Error() string {
 	}
 	if e.Noise != "" {
 		fmt.Fprintf(&b, "; not a message: %q", e.Noise)
+		if e.noiseLines > 1 {
+			fmt.Fprintf(&b, " and %d more", e.noiseLines-1)
+		}
 	}
 	if last := text.LastLines(e.Stderr, 3, 1<<10); last != "" {
 		fmt.Fprintf(&b, "; stderr: %q", last)

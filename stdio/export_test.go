@@ -12,7 +12,7 @@ func SetTermRung(t *Transport, d time.Duration) { t.termRung = d }
 
 // Crashed reports whether the end of the server was seen before anybody asked it
 // to end.
-func Crashed(t *Transport) bool { return t.connection().crashed.Load() }
+func Crashed(t *Transport) bool { return t.connection().current.Load().crashed.Load() }
 
 // Pending returns how many calls wait for an answer.
 func Pending(t *Transport) int {
@@ -23,7 +23,7 @@ func Pending(t *Transport) int {
 }
 
 // Writing reports whether somebody has the turn to write.
-func Writing(t *Transport) bool { return len(t.connection().writer.turn) == 1 }
+func Writing(t *Transport) bool { return len(t.connection().current.Load().writer.turn) == 1 }
 
 func (t *Transport) connection() *conn {
 	t.mu.Lock()

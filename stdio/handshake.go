@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ type handshake struct {
 	awaited  jsonrpc.ID // the request whose success counts
 	method   string
 	accepted bool  // initialize was answered with success
+	batches  bool  // and agreed on a version that has them
 	probed   bool  // ready by server/discover, and initialize may still follow
 	expired  error // the time is over; counts only while not ready
 
@@ -73,7 +75,7 @@ func (h *handshake) sent(r *jsonrpc.Request) {
 		h.mu.Unlock()
 		return
 	}
-	h.ready, h.accepted, h.probed = false, false, false
+	h.ready, h.accepted, h.probed, h.batches = false, false, false, false
 	h.awaited, h.method = r.ID, r.Method
 	expired := h.expired
 	h.mu.Unlock()
@@ -82,30 +84,54 @@ func (h *handshake) sent(r *jsonrpc.Request) {
 	}
 }
 
-// answered sees a response when the client gets it.
-func (h *handshake) answered(r *jsonrpc.Response) {
+// answered sees a response when the client gets it, and reports whether it makes
+// the server ready.
+func (h *handshake) answered(r *jsonrpc.Response) (ready bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.method == "" || r.ID != h.awaited || r.Error != nil || h.expired != nil {
-		return
+		return false
 	}
 	h.probed = h.method == methodDiscover
 	h.ready = h.probed
 	h.accepted = h.method == methodInitialize
+	h.batches = h.accepted && allowsBatches(r.Result)
 	h.method = ""
+	return h.ready
 }
 
-// written sees a request after it was written. Where the time was over before, the
-// server is being killed, and the error is the reason.
-func (h *handshake) written(r *jsonrpc.Request) error {
+// written sees a request after it was written, and reports whether it makes the
+// server ready. Where the time was over before, the server is being killed, and
+// the error is the reason.
+func (h *handshake) written(r *jsonrpc.Request) (ready bool, err error) {
 	if r.Method != methodInitialized {
-		return nil
+		return false, nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.ready && h.expired != nil {
-		return h.expired
+		return false, h.expired
 	}
+	ready = !h.ready && h.accepted
 	h.ready = h.ready || h.accepted
-	return nil
+	return ready, nil
+}
+
+// allowBatches reports whether the server may send an array of messages. Nothing
+// forbids it until a version is agreed on.
+func (h *handshake) allowBatches() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.batches || !h.accepted && !h.ready
+}
+
+// allowsBatches reports whether the result of initialize agrees on a version with
+// batches: they came in 2025-03-26 and were removed in 2025-06-18 (MCP, Key
+// Changes of these revisions). Versions are dates, and older ones allow what
+// JSON-RPC does.
+func allowsBatches(result json.RawMessage) bool {
+	var agreed struct {
+		ProtocolVersion string `json:"protocolVersion"`
+	}
+	return json.Unmarshal(result, &agreed) == nil && agreed.ProtocolVersion < "2025-06-18"
 }

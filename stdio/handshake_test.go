@@ -42,7 +42,9 @@ func TestHandshakeStates(t *testing.T) {
 	require.False(t, h.isReady(), "initialized before the answer")
 	h.answered(&jsonrpc.Response{ID: id(3)})
 	require.False(t, h.isReady())
-	require.NoError(t, h.written(&jsonrpc.Request{Method: methodInitialized}))
+	ready, err := h.written(&jsonrpc.Request{Method: methodInitialized})
+	require.NoError(t, err)
+	require.True(t, ready)
 	require.True(t, h.isReady())
 
 	h.expire(context.Canceled) // counts for nothing now
@@ -66,7 +68,8 @@ func TestHandshakeThatExpires(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, <-failed, context.Canceled)
 	// Too late: the kill is under way, and the client must not hear of a success.
-	require.ErrorIs(t, h.written(&jsonrpc.Request{Method: methodInitialized}), context.Canceled)
+	_, err = h.written(&jsonrpc.Request{Method: methodInitialized})
+	require.ErrorIs(t, err, context.Canceled)
 	require.False(t, h.isReady())
 }
 
@@ -144,7 +147,7 @@ func TestTheEndDisarmsTheHandshake(t *testing.T) {
 	fake.event("kill") // it ends by itself
 	<-c.ended
 	require.True(t, disarmed)
-	require.True(t, c.stdout.finishing.Load() && c.stderr.finishing.Load(), "nor for a stranger who holds a pipe")
+	require.True(t, c.current.Load().stdout.finishing.Load() && c.current.Load().stderr.finishing.Load(), "nor for a stranger who holds a pipe")
 }
 
 // A client that shares no version with the server goes on with initialize after a
@@ -176,7 +179,8 @@ func TestHandshakeThatIsAnsweredTooLate(t *testing.T) {
 		h.expire(ErrHandshakeTimeout)
 		h.answered(&jsonrpc.Response{ID: first})
 		require.False(t, h.isReady(), method)
-		require.ErrorIs(t, h.written(&jsonrpc.Request{Method: methodInitialized}), ErrHandshakeTimeout)
+		_, err = h.written(&jsonrpc.Request{Method: methodInitialized})
+		require.ErrorIs(t, err, ErrHandshakeTimeout)
 		require.False(t, h.isReady(), method)
 		h.disarm()
 	}

@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"context"
+	"log/slog"
 	"time"
 )
 
@@ -27,30 +28,38 @@ func (c *conn) fail(reason error) {
 }
 
 func (c *conn) ladder() {
+	c.starting.Lock() // or the child that is being started would be missed
+	ch := c.current.Load()
+	c.starting.Unlock()
 	rung, termRung := c.rung, c.termRung
 	if !c.handshake.isReady() {
 		rung, termRung = min(rung, unreadyRung), min(termRung, unreadyRung)
 	}
-	c.writer.close() // end of file, even to a server that has never read
-	if c.climbs(rung) {
+	if c.hurried.Err() == nil {
+		c.events.rung("end of file", slog.LevelInfo)
+	}
+	ch.writer.close() // end of file, even to a server that has never read
+	if c.climbs(ch, rung) {
 		return
 	}
 	if hasTerm && c.hurried.Err() == nil {
-		go c.proc.Stop(context.Background()) // SIGTERM; returns with the tree
-		if c.climbs(termRung) {
+		c.events.rung("SIGTERM", slog.LevelInfo)
+		go ch.proc.Stop(context.Background()) // SIGTERM; returns with the tree
+		if c.climbs(ch, termRung) {
 			return
 		}
 	}
 	c.killed.Store(true) // before the kill, whose effect asks for it
-	c.proc.Kill()
+	c.events.rung("SIGKILL", slog.LevelWarn)
+	ch.proc.Kill()
 }
 
 // climbs reports whether the tree is gone by the end of a rung.
-func (c *conn) climbs(rung time.Duration) bool {
+func (c *conn) climbs(ch *child, rung time.Duration) bool {
 	ctx, cancel := context.WithTimeout(c.hurried, rung)
 	defer cancel()
 	select {
-	case <-c.proc.Done():
+	case <-ch.proc.Done():
 		return true
 	case <-ctx.Done():
 		return false

@@ -75,14 +75,14 @@ func TestLadder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, err := newPipes()
-				require.NoError(t, err)
-				defer p.closeChild()
-				defer p.closeOurs()
 				fake := newFakeProcess(c.endsAt)
-				conn := newConn(&Transport{Command: exec.Command("fake")}, p, time.Now())
+				conn := newConn(fake.as(&Transport{Command: exec.Command("fake")}), time.Now())
 				defer conn.hurry()
-				conn.proc = fake
+				conn.events = newEvents(conn.transport, conn.begin, conn.fail)
+				ch, err := conn.launch(conn.transport.Command)
+				require.NoError(t, err)
+				defer ch.pipes.closeOurs()
+				conn.current.Store(ch)
 				conn.handshake.ready = c.ready
 				c.do(conn)
 				<-fake.done
@@ -90,7 +90,7 @@ func TestLadder(t *testing.T) {
 				require.Equal(t, c.want, fake.log)
 				require.Equal(t, c.killed, conn.killed.Load())
 				require.Equal(t, c.duration, time.Since(fake.begin))
-				_, err = p.stdin.Write([]byte("x"))
+				_, err = ch.pipes.stdin.Write([]byte("x"))
 				require.ErrorIs(t, err, os.ErrClosed, "end of file comes first")
 			})
 		})

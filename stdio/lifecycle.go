@@ -46,7 +46,7 @@ func (t *Transport) Process() *procgroup.Group {
 	if t.conn == nil {
 		return nil
 	}
-	group, _ := t.conn.proc.(*procgroup.Group)
+	group, _ := t.conn.current.Load().proc.(*procgroup.Group)
 	return group
 }
 

@@ -93,7 +93,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		baseline := runtime.NumGoroutine()
 		for round := range inside {
 			transport := inProcess{newFakeProcess("end of file"), false}.as(&Transport{Command: exec.Command("fake")})
-			everythingAtOnce(t, round, transport, func(c *conn) { c.proc.Kill() })
+			everythingAtOnce(t, round, transport, func(c *conn) { c.current.Load().proc.Kill() })
 		}
 		requireNoMoreGoroutinesThan(t, baseline)
 	})
@@ -101,7 +101,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		baseline := runtime.NumGoroutine()
 		for round := range outside {
 			transport := &Transport{Command: servers.Command("ordinary"), TerminateDuration: time.Minute}
-			everythingAtOnce(t, round, transport, func(c *conn) { c.proc.Kill() })
+			everythingAtOnce(t, round, transport, func(c *conn) { c.current.Load().proc.Kill() })
 		}
 		requireNoMoreGoroutinesThan(t, baseline)
 	})

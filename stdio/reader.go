@@ -110,15 +110,13 @@ func (l *lines) trim(line []byte) ([]byte, error) {
 	return line, nil
 }
 
-// readAll turns the server's stdout into messages until it ends.
-func (c *conn) readAll() {
+// readAll turns the stdout of ch into messages until it ends.
+func (c *conn) readAll(ch *child) {
 	for {
-		line, err := c.lines.next()
-		if msg := c.decode(line); msg != nil {
-			c.deliver(msg)
-		}
+		line, err := ch.lines.next()
+		c.receive(ch, line)
 		if err != nil {
-			c.stdoutEnded(err)
+			c.stdoutEnded(ch, err)
 			return
 		}
 	}
@@ -126,21 +124,22 @@ func (c *conn) readAll() {
 
 var bom = []byte("\ufeff")
 
-// decode returns nil for a line that is no message.
-func (c *conn) decode(line []byte) jsonrpc.Message {
+// receive delivers what is in a line.
+func (c *conn) receive(ch *child, line []byte) {
 	line = bytes.TrimSpace(bytes.TrimPrefix(line, bom))
-	if len(line) == 0 {
-		return nil
+	if len(line) == 0 || c.deliverBatch(ch, line) {
+		return
 	}
 	msg, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
-		if c.noise.heard(line) {
-			c.fail(ErrNoise)
-		}
-		return nil
+		c.noisy(ch, line)
+		return
 	}
-	c.noise.quiet()
-	return msg
+	ch.noise.quiet()
+	if r, ok := msg.(*jsonrpc.Response); ok && c.probe.heard(r.ID) {
+		return // the client has had its answer
+	}
+	c.deliver(msg)
 }
 
 // deliver waits for the client to take the message: a client that does not read
@@ -154,10 +153,10 @@ func (c *conn) deliver(msg jsonrpc.Message) {
 }
 
 // stdoutEnded sees to a server that cannot be heard any more.
-func (c *conn) stdoutEnded(err error) {
+func (c *conn) stdoutEnded(ch *child, err error) {
 	if !errors.Is(err, io.EOF) {
 		select {
-		case <-c.proc.Done():
+		case <-ch.proc.Done():
 		default:
 			c.fail(err)
 		}
@@ -165,7 +164,7 @@ func (c *conn) stdoutEnded(err error) {
 	}
 	// The usual case is that its exit follows.
 	select {
-	case <-c.proc.Done():
+	case <-ch.proc.Done():
 	case <-c.stopping:
 	case <-time.After(settleBound):
 		c.fail(errStdoutEnded)

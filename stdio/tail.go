@@ -29,12 +29,11 @@ func (t *tail) String() string {
 
 // drainStderr reads stderr until it ends, so that the server is never held up by
 // it.
-func (c *conn) drainStderr() {
-	defer c.copied.close()
+func (c *conn) drainStderr(ch *child) {
 	buf := make([]byte, 4<<10)
 	for {
-		n, err := c.stderr.Read(buf)
-		c.tail.Write(buf[:n])
+		n, err := ch.stderr.Read(buf)
+		ch.tail.Write(buf[:n])
 		c.copied.put(buf[:n])
 		if err != nil {
 			return // there is nothing to be said about it that stdout does not say

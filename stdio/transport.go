@@ -43,7 +43,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,6 +59,7 @@ const (
 	defaultTerminate = 2 * time.Second
 	defaultHandshake = 60 * time.Second
 	defaultMaxLine   = 16 << 20
+	defaultStall     = 60 * time.Second
 )
 
 // Transport is an mcp.Transport that runs a command and speaks newline-delimited
@@ -102,6 +103,24 @@ type Transport struct {
 	// it fails this server. The last 64 KiB are kept for errors in any case.
 	Stderr io.Writer
 
+	// Noise says what becomes of a server that prints on stdout what is no message.
+	// Zero means SkipNoise.
+	Noise NoisePolicy
+
+	// OnNoise, if not nil, is called with every such line, of which it may keep
+	// the slice, by the goroutine that reads from the server: no message comes while
+	// it blocks, but nobody else is held up, and Close waits 2 s for it at most. A
+	// panic in it fails this server.
+	OnNoise func(line []byte)
+
+	// Logger, if not nil, gets the events of the server's life: spawned, ready, the
+	// first line of noise, each rung of the ladder, exited, swept. What is usual is
+	// logged at info level, what the caller should know at warn level, a tree that
+	// could not be proven gone at error level. No event holds arguments, environment or messages. Its handler
+	// is called from one goroutine; while it blocks, 64 events are held and
+	// more are left out. A panic in it fails this server.
+	Logger *slog.Logger
+
 	// Group says how the process tree is started and held. Group.Grace is not
 	// used: see TerminateDuration.
 	Group procgroup.Config
@@ -109,6 +128,10 @@ type Transport struct {
 	// termRung is how long the rung of SIGTERM may take where a test wants it to
 	// differ. Zero otherwise: TerminateDuration.
 	termRung time.Duration
+
+	// stall is how long a server may take nothing from its stdin where a test wants
+	// it shorter. Zero otherwise: 60 s.
+	stall time.Duration
 
 	// start replaces procgroup in tests of the ladder. Nil otherwise.
 	start func(context.Context, *exec.Cmd) (process, error)
@@ -172,39 +195,10 @@ func (t *Transport) connect(ctx context.Context, begin time.Time) (*conn, error)
 	if err := t.check(ctx); err != nil {
 		return nil, err
 	}
-	pipes, err := newPipes()
-	if err != nil {
+	c := newConn(t, begin)
+	if err := c.open(ctx); err != nil {
 		return nil, err
 	}
-	c := newConn(t, pipes, begin)
-	cmd := t.Command
-	for _, w := range []io.Writer{t.Stderr, cmd.Stderr} {
-		if w != nil {
-			c.copied = append(c.copied, newCopier(w, c.fail))
-		}
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.childStdin, pipes.childStdout, pipes.childStderr
-	if cmd.Cancel != nil {
-		// procgroup kills the tree then; here the reason is noted.
-		cmd.Cancel = func() error { c.blame(errLifetime); return nil }
-	}
-	start := t.start
-	if start == nil {
-		start = func(ctx context.Context, cmd *exec.Cmd) (process, error) {
-			config := t.Group
-			config.Grace = math.MaxInt64 // the ladder ends its rungs itself
-			return config.Start(ctx, cmd)
-		}
-	}
-	// The lifetime of the tree is not ctx, which bounds the handshake only.
-	c.proc, err = start(context.Background(), cmd)
-	pipes.closeChild()
-	if err != nil {
-		pipes.closeOurs()
-		c.copied.close()
-		return nil, err
-	}
-	c.run(ctx)
 	return c, nil
 }
 
@@ -226,6 +220,8 @@ func (t *Transport) check(ctx context.Context) error {
 		return &procgroup.StartError{What: "Group.Grace", Path: t.Group.Grace.String(), Err: errNegative}
 	case t.HandshakeTimeout < 0:
 		return &procgroup.StartError{What: "HandshakeTimeout", Path: t.HandshakeTimeout.String(), Err: errNegative}
+	case t.Noise != SkipNoise && t.Noise != FailOnNoise:
+		return &procgroup.StartError{What: "Noise", Path: fmt.Sprint(int(t.Noise)), Err: os.ErrInvalid}
 	case t.stopped:
 		return ErrClosed
 	}

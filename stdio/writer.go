@@ -3,8 +3,10 @@ package stdio
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,14 +20,29 @@ type writer struct {
 	turn   chan struct{} // holds one token while a frame is being written
 	closed chan struct{}
 	once   sync.Once
+
+	patience time.Duration // with a server that takes nothing
+	stalled  *time.Timer   // runs while somebody writes
+	moved    atomic.Int64  // when the server last took something, in Unix nanoseconds
 }
+
+// chunk is how much is written at once: a server that takes less within the
+// writer's patience has stalled.
+const chunk = 32 << 10
 
 // errPartial: the caller gave up on a frame that is partly on the wire. The rest
 // follows in the background.
 var errPartial = errors.New("gave up on a message that is being sent")
 
-func newWriter(f *os.File) *writer {
-	return &writer{f: f, turn: make(chan struct{}, 1), closed: make(chan struct{})}
+// newWriter returns a writer to f that calls fail with ErrStdinStalled when
+// nothing has been taken for as long as patience.
+func newWriter(f *os.File, patience time.Duration, fail func(error)) *writer {
+	w := &writer{f: f, turn: make(chan struct{}, 1), closed: make(chan struct{}), patience: patience}
+	w.stalled = time.AfterFunc(patience, func() {
+		fail(fmt.Errorf("%w for %v", ErrStdinStalled, patience))
+	})
+	w.stalled.Stop()
+	return w
 }
 
 // close ends the stream, and any write in progress.
@@ -48,7 +65,7 @@ func (w *writer) write(ctx context.Context, frame []byte) error {
 	}
 	if ctx.Done() == nil {
 		defer w.yield()
-		_, err := w.f.Write(frame)
+		_, err := w.send(frame)
 		return err
 	}
 	if w.f.SetWriteDeadline(time.Time{}) != nil {
@@ -60,7 +77,7 @@ func (w *writer) write(ctx context.Context, frame []byte) error {
 		w.f.SetWriteDeadline(time.Unix(1, 0))
 		close(interrupted)
 	})
-	n, err := w.f.Write(frame)
+	n, err := w.send(frame)
 	if !stop() {
 		<-interrupted // or it would strike the next frame
 		w.f.SetWriteDeadline(time.Time{})
@@ -75,7 +92,7 @@ func (w *writer) write(ctx context.Context, frame []byte) error {
 	}
 	go func() {
 		defer w.yield()
-		w.f.Write(frame[n:]) // ends when the server reads, or with close
+		w.send(frame[n:]) // ends when the server reads, or with close
 	}()
 	return errPartial
 }
@@ -86,7 +103,7 @@ func (w *writer) writeAside(ctx context.Context, frame []byte) error {
 	result := make(chan error, 1)
 	go func() {
 		defer w.yield()
-		_, err := w.f.Write(frame)
+		_, err := w.send(frame)
 		result <- err
 	}()
 	select {
@@ -95,6 +112,28 @@ func (w *writer) writeAside(ctx context.Context, frame []byte) error {
 	case <-ctx.Done():
 		return errPartial
 	}
+}
+
+// send writes frame, and watches whether the server takes it. The caller has the
+// turn.
+func (w *writer) send(frame []byte) (n int, err error) {
+	defer w.stalled.Stop()
+	for n < len(frame) && err == nil {
+		w.stalled.Reset(w.patience)
+		var m int
+		m, err = w.f.Write(frame[n:min(len(frame), n+chunk)])
+		n += m
+		if m > 0 {
+			w.moved.Store(time.Now().UnixNano())
+		}
+	}
+	return n, err
+}
+
+// movedSince returns when the server last took something, or begin if that was
+// later.
+func (w *writer) movedSince(begin time.Time) time.Time {
+	return time.Unix(0, max(begin.UnixNano(), w.moved.Load()))
 }
 
 func (w *writer) yield() { <-w.turn }

@@ -20,7 +20,7 @@ func newTestWriter(t *testing.T) (w *writer, r *os.File) {
 	require.NoError(t, err)
 	t.Cleanup(func() { r.Close() })
 	require.NoError(t, r.SetReadDeadline(time.Now().Add(40*time.Second))) // a failure, not a hang
-	w = newWriter(f)
+	w = newWriter(f, time.Hour, func(err error) { t.Errorf("fail: %v", err) })
 	t.Cleanup(w.close)
 	return w, r
 }
