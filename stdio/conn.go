@@ -99,7 +99,7 @@ func (c *conn) open(ctx context.Context) error {
 		return err
 	}
 	c.adopt(ch)
-	c.probe.timeout = probeTimeout(ctx, c.patience)
+	c.probe.timeout = cmp.Or(c.transport.probeTimeout, probeTimeout(ctx, c.patience))
 	c.handshake.arm(ctx, c.patience, c.fail)
 	go c.watch(ch)
 	return nil
@@ -209,6 +209,9 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if err != nil {
 		return c.newError(err)
 	}
+	if err := ctx.Err(); err != nil { // large ones take their time
+		return err
+	}
 	begin := time.Now()
 	request, _ := msg.(*jsonrpc.Request)
 	if request == nil {
@@ -222,6 +225,11 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		c.probed(request)
 	}
 	if err := c.current.Load().writer.write(ctx, append(frame, '\n')); err != nil {
+		if request != nil && request.Method == methodCancelled && !c.handshake.isReady() {
+			// The SDK sends it when the context of Connect ends, and would take the
+			// failure for the cause of all that follows.
+			return nil
+		}
 		if request != nil && !errors.Is(err, errPartial) {
 			c.pending.answered(request.ID)
 		}
@@ -255,7 +263,7 @@ func (c *conn) writeError(ctx context.Context, begin time.Time, err error) error
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(settleBound):
-		return c.newError(err)
+		return c.newError(cmp.Or(c.blamed(), err))
 	}
 }
 

@@ -10,6 +10,12 @@ import (
 // SetTermRung gives the rung of SIGTERM a length of its own.
 func SetTermRung(t *Transport, d time.Duration) { t.termRung = d }
 
+// SetProbeTimeout makes the wait for the answer to the probe shorter.
+func SetProbeTimeout(t *Transport, d time.Duration) { t.probeTimeout = d }
+
+// SetStall makes the patience with a server that does not read shorter.
+func SetStall(t *Transport, d time.Duration) { t.stall = d }
+
 // Crashed reports whether the end of the server was seen before anybody asked it
 // to end.
 func Crashed(t *Transport) bool { return t.connection().current.Load().crashed.Load() }

@@ -33,6 +33,7 @@ const (
 	methodDiscover    = "server/discover"
 	methodInitialize  = "initialize"
 	methodInitialized = "notifications/initialized"
+	methodCancelled   = "notifications/cancelled"
 )
 
 // arm bounds the handshake by ctx and by patience.

@@ -16,7 +16,7 @@ type pending struct {
 // sent notes a call, and forgets one that the client has given up: nobody waits
 // for its answer, and it may never come.
 func (p *pending) sent(r *jsonrpc.Request) {
-	if r.Method == "notifications/cancelled" {
+	if r.Method == methodCancelled {
 		var params struct {
 			RequestID any `json:"requestId"`
 		}

@@ -59,19 +59,20 @@ func (c *conn) probed(r *jsonrpc.Request) {
 func (c *conn) awaitProbe(ch *child, settled <-chan struct{}) {
 	tick := time.NewTicker(probeTick)
 	defer tick.Stop()
-	read := time.Now()
-	for time.Since(read) < c.probe.timeout {
+	for read := time.Now(); ; {
 		select {
 		case <-settled:
 			return
 		case <-tick.C:
-			if hasUnread(ch.pipes.stdin) {
-				read = time.Now()
-			}
 		}
-	}
-	if id, ok := c.probe.take(); ok {
-		c.refuseProbe(id, fmt.Sprintf("not answered within %v", c.probe.timeout))
+		if hasUnread(ch.pipes.stdin) {
+			read = time.Now()
+		} else if time.Since(read) >= c.probe.timeout {
+			if id, ok := c.probe.take(); ok {
+				c.refuseProbe(id, fmt.Sprintf("not answered within %v", c.probe.timeout))
+			}
+			return
+		}
 	}
 }
 

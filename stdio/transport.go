@@ -133,6 +133,10 @@ type Transport struct {
 	// it shorter. Zero otherwise: 60 s.
 	stall time.Duration
 
+	// probeTimeout is how long the answer to server/discover may take where a test
+	// wants it shorter. Zero otherwise: see probeTimeout.
+	probeTimeout time.Duration
+
 	// start replaces procgroup in tests of the ladder. Nil otherwise.
 	start func(context.Context, *exec.Cmd) (process, error)
 

@@ -23,7 +23,7 @@ type writer struct {
 
 	patience time.Duration // with a server that takes nothing
 	stalled  *time.Timer   // runs while somebody writes
-	moved    atomic.Int64  // when the server last took something, in Unix nanoseconds
+	moved    atomic.Int64  // when the last whole chunk was taken, in Unix nanoseconds
 }
 
 // chunk is how much is written at once: a server that takes less within the
@@ -123,7 +123,7 @@ func (w *writer) send(frame []byte) (n int, err error) {
 		var m int
 		m, err = w.f.Write(frame[n:min(len(frame), n+chunk)])
 		n += m
-		if m > 0 {
+		if err == nil { // of a part of it nobody knows when it was taken
 			w.moved.Store(time.Now().UnixNano())
 		}
 	}

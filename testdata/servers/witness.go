@@ -108,6 +108,17 @@ func (w *Witness) find(names []string) ([]Seen, chan struct{}) {
 	return found, w.news
 }
 
+// All returns the servers that have reported, in that order.
+func (w *Witness) All() []Seen {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []Seen
+	for _, s := range w.seen {
+		all = append(all, *s)
+	}
+	return all
+}
+
 // Alive returns the servers that have reported and are not dead.
 func (w *Witness) Alive() []Seen {
 	w.mu.Lock()
