@@ -7,29 +7,41 @@
 // [Connect] adds errors that keep their type and a Close that is bounded even
 // with calls in flight.
 //
-// # Flow of data
+// # Flow of data and of ownership
 //
-//	         Write                        stdin
-//	SDK  ----------->  conn  --writer--> ======> server
-//	     <-----------        <--reader-- <======   and its tree,
-//	         Read        ^                stdout   owned by a procgroup.Group
-//	                     |   <--tail---- <------
-//	                     |                stderr
-//	                  watch: waits for the end of the tree, lets reader and tail
-//	                  drain what is left in the pipes, names the cause, and
-//	                  answers every pending call with it
+//	         Write                         stdin
+//	SDK  ----------->  conn  ---writer--> =======> child: a server and its tree,
+//	     <-----------        <--reader--- <=======        owned by a procgroup.Group
+//	         Read        ^                 stdout
+//	                     |    <--tail---- <=======
+//	                     |                 stderr
+//	                   watch: sees each child to its end, lets reader and tail drain
+//	                   what is left in the pipes, names the cause, and answers
+//	                   every pending call with it
+//
+// A conn has one child. Only a server that dies of server/discover, the first message
+// of a client of MCP 2026-07-28, is started once more, when the first tree is
+// gone; whoever does not answer it is answered for. What the caller gave us to call,
+// writers, hooks, logger and the client itself, is never called under a lock
+// or by a goroutine that the end of the server needs.
 //
 // # Who waits for what
 //
-//	what is waited for       who waits        what ends it
-//	a message                Read             message; the server's end; its context
-//	room in the stdin pipe   Write            room; its context; the end of the server
-//	the handshake            a timer          it is done; HandshakeTimeout; the context of Connect
-//	end of file, SIGTERM     the ladder       the tree is gone; TerminateDuration each
-//	the tree to vanish       Close, Stop      5 s after SIGKILL at the latest
-//	pipes held by strangers  reader, tail     100 ms of silence, or 1 MiB
-//	the client's Read, the   watch            2 s after the end of the server
-//	writers of stderr
+//	what is waited for        who waits        what ends it
+//	a message                 Read             message; the server's end; its context
+//	room in the stdin pipe    Write            room; its context; 60 s without any; the server's end
+//	the turn to write         Write            as above, for whoever has the turn
+//	an answer to the probe    a timer          answer; 5 s, or half of the handshake's time, after it was read
+//	the handshake             a timer          it is done; HandshakeTimeout; the context of Connect
+//	end of file, SIGTERM      the ladder       the tree is gone; TerminateDuration each
+//	the tree to vanish        Close, Stop      5 s after SIGKILL at the latest
+//	stdout ended, no exit     reader           exit; 2 s
+//	pipes held by strangers   reader, tail     100 ms of silence, or 1 MiB
+//	the client to Read        reader           Read; Close; 2 s after the server's end
+//	OnNoise                   reader           its return; Close goes on 2 s after the server's end
+//	writers of stderr, logger watch            their return; 2 s after the server's end
+//	the client to notice that the context of Connect has ended
+//	                          Read             Close; 2 s after the server's end
 //
 // A server is "ready" when its handshake is done: its answer to server/discover
 // was a success, or notifications/initialized was written after a successful
