@@ -3,6 +3,7 @@ package stdio_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,41 +15,28 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "npx" {
-		servers.Run("ordinary")
-	}
 	servers.Main()
-	dir, err := fakeNpx()
-	if err != nil {
+	if err := fakeNpx(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	leakcheck.VerifyTestMain(cleaning{m, dir})
+	leakcheck.VerifyTestMain(m)
 }
 
-// fakeNpx puts this test binary first in PATH under the name that the README's
-// sample starts.
-func fakeNpx() (dir string, err error) {
+// fakeNpx puts a stand-in for npx, which the README's sample starts, first in PATH.
+// It is no file that this process makes: those who are killed, and those who were
+// started with flags that are refused, could not remove it.
+func fakeNpx() error {
 	self, err := os.Executable()
 	if err != nil {
-		return "", err
+		return err
 	}
-	if dir, err = os.MkdirTemp("", "stdio-test"); err != nil {
-		return "", err
+	dir, err := filepath.Abs("testdata")
+	if err != nil {
+		return err
 	}
-	os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
-	return dir, os.Symlink(self, filepath.Join(dir, "npx"))
-}
-
-// cleaning removes a directory after the tests; VerifyTestMain exits.
-type cleaning struct {
-	m   *testing.M
-	dir string
-}
-
-func (c cleaning) Run() int {
-	defer os.RemoveAll(c.dir)
-	return c.m.Run()
+	os.Setenv("STDIO_TEST_BINARY", self)
+	return os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
 // The sample of the README is the Example that runs.
@@ -64,4 +52,17 @@ func TestReadmeShowsTheExample(t *testing.T) {
 	for line := range strings.Lines(body) {
 		require.Contains(t, string(readme), strings.TrimPrefix(line, "\t"))
 	}
+}
+
+// A suite that ends before its clean-up, here because its flags are refused, leaves
+// nothing in the directory for temporary files.
+func TestASuiteThatIsCutShortLeavesNoFile(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=[")
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+	out, err := cmd.CombinedOutput()
+	require.ErrorContains(t, err, "exit status", string(out))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }
