@@ -233,9 +233,7 @@ func readableSelf(t *testing.T) string {
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	require.NoError(t, os.Chmod(dir, 0o755))
-	raw, err := os.ReadFile("/proc/self/exe")
-	require.NoError(t, err)
 	path := filepath.Join(dir, "host")
-	require.NoError(t, os.WriteFile(path, raw, 0o755))
+	copySelf(t, path)
 	return path
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stdioguard/stdioguard/procgroup"
+	"github.com/stdioguard/stdioguard/testdata/servers"
 )
 
 // file writes a file and returns its path.
 func file(t *testing.T, content string, mode fs.FileMode) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
-	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-	require.NoError(t, os.Chmod(path, mode))
+	require.NoError(t, servers.WriteProgram(path, []byte(content), mode))
 	return path
 }
 

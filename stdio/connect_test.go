@@ -163,7 +163,7 @@ func TestErrorsOfTheStart(t *testing.T) {
 	missing := filepath.Join(dir, "missing")
 	script := func(content string, mode fs.FileMode) *exec.Cmd {
 		path := filepath.Join(t.TempDir(), "script")
-		require.NoError(t, os.WriteFile(path, []byte(content), mode))
+		require.NoError(t, servers.WriteProgram(path, []byte(content), mode))
 		return exec.Command(path)
 	}
 	inDir := exec.Command("true")
