@@ -24,7 +24,7 @@ func alone(t *testing.T) bool {
 		return true
 	}
 	pattern := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
-	cmd := exec.Command(os.Args[0], "-test.v", "-test.timeout=1m", "-test.run="+pattern, fmt.Sprintf("-test.short=%v", testing.Short()))
+	cmd := exec.Command(os.Args[0], "-test.v", "-test.timeout=5m", "-test.run="+pattern, fmt.Sprintf("-test.short=%v", testing.Short()))
 	cmd.Env = append(os.Environ(), aloneVar+"="+t.Name(), "GORACE=atexit_sleep_ms=0")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)

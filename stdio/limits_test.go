@@ -3,6 +3,8 @@
 package stdio_test
 
 import (
+	"errors"
+	"os/exec"
 	"strconv"
 	"testing"
 
@@ -49,5 +51,44 @@ func TestMaxLineLength(t *testing.T) {
 			w.Gone(t)
 			require.ErrorIs(t, session.Close(), stdio.ErrLineTooLong)
 		})
+	}
+}
+
+// A reply that is too long, a flood of junk, and a death are three errors at the call:
+// none of them can be taken for another.
+func TestFaultsOfACallAreToldApart(t *testing.T) {
+	exit := func(err error) bool { return errors.As(err, new(*exec.ExitError)) }
+	for name, c := range map[string]struct {
+		command           func() *exec.Cmd
+		tool              string
+		long, noise, dead bool
+	}{
+		"reply of 80 MB": {func() *exec.Cmd { return servers.Command("bulky") }, "80000000", true, false, false},
+		"junk":           {func() *exec.Cmd { return servers.Command("flooder", "call") }, "ping", false, true, false},
+		"death":          {func() *exec.Cmd { return servers.Command("crasher") }, "ping", false, false, true},
+	} {
+		for via, connect := range connectors {
+			t.Run(name+"/"+via, func(t *testing.T) {
+				t.Parallel()
+				transport, w := zoo(t, c.command(), atKILL)
+				session, err := connect(t.Context(), transport)
+				require.NoError(t, err)
+				defer session.Close()
+				err = bounded(t, "the call", func() error {
+					_, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: c.tool})
+					return err
+				})
+				w.Gone(t)
+				require.Equal(t, c.long, errors.Is(err, stdio.ErrLineTooLong), err)
+				require.Equal(t, c.noise, errors.Is(err, stdio.ErrNoise), err)
+				require.Equal(t, c.dead, exit(err), err)
+				var typed *stdio.Error
+				require.ErrorAs(t, err, &typed)
+				require.Equal(t, stdio.PhaseRunning, typed.Phase)
+				if c.dead {
+					require.Equal(t, 3, typed.Exit.ExitCode())
+				}
+			})
+		}
 	}
 }

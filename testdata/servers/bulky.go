@@ -1,7 +1,9 @@
 package servers
 
 import (
+	"bufio"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 )
@@ -18,6 +20,13 @@ func bulky([]string) {
 		}
 		head := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, r.ID)
 		const tail = `"}]}}`
-		fmt.Println(head + strings.Repeat("x", size-len(head)-len(tail)) + tail)
+		out := bufio.NewWriter(os.Stdout) // not all of it is in memory at once
+		out.WriteString(head)
+		text := strings.Repeat("x", 64<<10)
+		for left := size - len(head) - len(tail); left > 0; left -= len(text) {
+			out.WriteString(text[:min(left, len(text))])
+		}
+		out.WriteString(tail + "\n")
+		out.Flush()
 	})
 }
