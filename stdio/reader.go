@@ -1,7 +1,6 @@
 package stdio
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"io"
@@ -65,56 +64,11 @@ func (o *outlet) Read(p []byte) (int, error) {
 	}
 }
 
-// lines cuts a stream at its newlines.
-type lines struct {
-	r    *bufio.Reader
-	max  int // of a line without its newline; negative: none
-	long []byte
-}
-
-func newLines(r io.Reader, most int) lines {
-	return lines{r: bufio.NewReaderSize(r, 32<<10), max: most}
-}
-
-// next returns the next line without its line end, valid until the next call. The
-// last line of a stream may lack its newline; it comes with the error.
-func (l *lines) next() ([]byte, error) {
-	if cap(l.long) > 1<<20 {
-		l.long = nil // one huge message must not be paid for ever after
-	}
-	l.long = l.long[:0]
-	for {
-		part, err := l.r.ReadSlice('\n')
-		if err == nil && len(l.long) == 0 {
-			return l.trim(part)
-		}
-		l.long = append(l.long, part...)
-		if err != bufio.ErrBufferFull {
-			line, tooLong := l.trim(l.long)
-			if tooLong != nil {
-				err = tooLong
-			}
-			return line, err
-		}
-		if l.max >= 0 && len(l.long) > l.max+len("\r\n") {
-			return nil, ErrLineTooLong
-		}
-	}
-}
-
-func (l *lines) trim(line []byte) ([]byte, error) {
-	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
-	if l.max >= 0 && len(line) > l.max {
-		return nil, ErrLineTooLong
-	}
-	return line, nil
-}
-
 // readAll turns the stdout of ch into messages until it ends.
 func (c *conn) readAll(ch *child) {
 	for {
-		line, err := ch.lines.next()
-		c.receive(ch, line)
+		line, owned, err := ch.lines.next()
+		c.receive(ch, line, owned)
 		if err != nil {
 			c.stdoutEnded(ch, err)
 			return
@@ -124,8 +78,8 @@ func (c *conn) readAll(ch *child) {
 
 var bom = []byte("\ufeff")
 
-// receive delivers what is in a line.
-func (c *conn) receive(ch *child, line []byte) {
+// receive delivers what is in a line. If that is owned, messages may keep it.
+func (c *conn) receive(ch *child, line []byte, owned bool) {
 	line = bytes.TrimSpace(bytes.TrimPrefix(line, bom))
 	if len(line) == 0 || c.deliverBatch(ch, line) {
 		return

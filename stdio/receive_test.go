@@ -31,7 +31,7 @@ func (c *conn) received(ch *child, line string) (msg jsonrpc.Message) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		c.receive(ch, []byte(line))
+		c.receive(ch, []byte(line), false)
 	}()
 	select {
 	case msg = <-c.incoming:
