@@ -2,7 +2,6 @@ package stdio
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"sync"
 
@@ -59,28 +58,37 @@ func (b *batches) collect(id jsonrpc.ID, answer []byte) []byte {
 	return slices.Concat([]byte("["), bytes.Join(all.answers, []byte(",")), []byte("]"))
 }
 
-// deliverBatch delivers the messages of an array, if line is one. They are decoded
-// one at a time, or a long line of short messages would take many times its size.
+// deliverBatch delivers the messages of an array, if line is one of messages.
 func (c *conn) deliverBatch(ch *child, line []byte) bool {
-	var parts []json.RawMessage
-	if line[0] != '[' || !c.handshake.allowBatches() || json.Unmarshal(line, &parts) != nil || len(parts) == 0 {
+	if line[0] != '[' || !c.handshake.allowBatches() {
 		return false
 	}
+	parts, ok := elements(line)
+	if !ok {
+		return false
+	}
+	// All calls must be known before the first can be answered. The messages are
+	// decoded once more then: a long line of short ones would take many times its
+	// size.
 	var calls []jsonrpc.ID
-	for _, part := range parts {
-		msg, err := jsonrpc.DecodeMessage(part)
+	empty := true
+	for part := range parts {
+		msg, err := decode(part, false)
 		if err != nil {
 			return false
 		}
 		if r, ok := msg.(*jsonrpc.Request); ok && r.IsCall() {
 			calls = append(calls, r.ID)
 		}
+		empty = false
+	}
+	if empty {
+		return false
 	}
 	c.batches.add(calls)
-	ch.noise.quiet()
-	for _, part := range parts {
-		if msg, err := jsonrpc.DecodeMessage(part); err == nil {
-			c.deliver(msg)
+	for part := range parts {
+		if msg, err := decode(part, false); err == nil {
+			c.accept(ch, msg)
 		}
 	}
 	return true

@@ -84,11 +84,16 @@ func (c *conn) receive(ch *child, line []byte, owned bool) {
 	if len(line) == 0 || c.deliverBatch(ch, line) {
 		return
 	}
-	msg, err := jsonrpc.DecodeMessage(line)
+	msg, err := decode(line, owned)
 	if err != nil {
 		c.noisy(ch, line)
 		return
 	}
+	c.accept(ch, msg)
+}
+
+// accept delivers a message of the server's.
+func (c *conn) accept(ch *child, msg jsonrpc.Message) {
 	ch.noise.quiet()
 	if r, ok := msg.(*jsonrpc.Response); ok && c.probe.heard(r.ID) {
 		return // the client has had its answer
