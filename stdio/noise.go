@@ -36,19 +36,24 @@ type noise struct {
 	line         string // the first one
 	all          int    // how many there were
 	lines, bytes int    // since the last message
+	flooded      bool   // it was too much: what comes until the server is dead does not count
 }
 
 // heard reports whether this was the first one, and whether it is too much.
 func (n *noise) heard(line []byte) (first, flood bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.flooded {
+		return false, false
+	}
 	if n.all == 0 {
 		n.line = strings.ToValidUTF8(string(line[:min(len(line), noiseKept)]), "")
 	}
 	n.all++
 	n.lines++
 	n.bytes += len(line)
-	return n.all == 1, n.lines > noiseLines || n.bytes > noiseBytes
+	n.flooded = n.lines > noiseLines || n.bytes > noiseBytes
+	return n.all == 1, n.flooded
 }
 
 func (n *noise) quiet() {
