@@ -74,6 +74,9 @@ func (l *lines) next() (line []byte, owned bool, err error) {
 func (l *lines) cut(i int) (line []byte, owned bool, err error) {
 	line, err = l.trim(l.buf[l.start:i])
 	if i-l.start >= smallBuffer {
+		if pipe, ok := l.r.(interface{ widen() }); ok && l.longs[1] == 0 {
+			pipe.widen() // on the first long line, and never for a server without
+		}
 		l.longs = [2]int{l.longs[1], i - l.start}
 		// A buffer that is mostly empty would be a high price for the message.
 		owned = len(line) >= len(l.buf)/2

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package stdio
+
+func (o *outlet) widen() {}
