@@ -35,16 +35,16 @@ func splitProcargs(raw []byte) (argv []string, environ string, ok bool) {
 	return argv, string(rest), true
 }
 
-// carriedInProcargs looks for token in the environment part of the answer. A
+// environInProcargs returns the environment part of the answer. A
 // program that the system protects shows its arguments alone: that is a No, or
 // every one of the many such programs would hold up the search for a while.
-func carriedInProcargs(raw []byte, token string) Carries {
+func environInProcargs(raw []byte) (string, Carries) {
 	_, environ, ok := splitProcargs(raw)
 	switch {
 	case !ok:
-		return Unsure
+		return "", Unsure
 	case environ == "":
-		return No
+		return "", No
 	}
-	return carriedIn(environ, token)
+	return environ, shows(environ)
 }

@@ -88,7 +88,11 @@ func TestTokenInProcargs(t *testing.T) {
 		{"inside execve", procargs(1, blank), Unsure},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			require.Equal(t, test.want, carriedInProcargs(test.raw, "MINE"))
+			environ, carries := environInProcargs(test.raw)
+			if carries == Yes && !carriesToken(environ, "MINE") {
+				carries = No
+			}
+			require.Equal(t, test.want, carries)
 		})
 	}
 }

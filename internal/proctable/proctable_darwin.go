@@ -75,15 +75,16 @@ func argv(pid int) []string {
 	return []string{"[" + unix.ByteSliceToString(row.Proc.P_comm[:]) + "]"}
 }
 
-func carrier(p Process, token string) (Carries, error) {
+func environment(p Process) (string, Carries, error) {
 	raw, err := unix.SysctlRaw("kern.procargs2", p.PID)
 	switch {
 	case errors.Is(err, unix.EIO):
-		return Unsure, nil // inside execve: the place of the old stack is not mapped in the new program
+		return "", Unsure, nil // inside execve: the place of the old stack is not mapped in the new program
 	case err != nil:
-		return No, nil // ended meanwhile, or of another user
+		return "", No, nil // ended meanwhile, or of another user
 	}
-	return carriedInProcargs(raw, token), nil
+	environ, shown := environInProcargs(raw)
+	return environ, shown, nil
 }
 
 // startTime takes the microseconds since 1970 of fromKinfo.

@@ -84,15 +84,15 @@ func argv(pid int) []string {
 	return []string{"[" + unix.ByteSliceToString(raw[kiComm:kiEnd]) + "]"}
 }
 
-func carrier(p Process, token string) (Carries, error) {
+func environment(p Process) (string, Carries, error) {
 	raw, err := sysctl("kern.proc.env", p.PID)
 	switch {
 	case errors.Is(err, unix.EBUSY):
-		return Unsure, nil // inside execve
+		return "", Unsure, nil // inside execve
 	case err != nil:
-		return No, nil // ended meanwhile, or of another user
+		return "", No, nil // ended meanwhile, or of another user
 	}
-	return carriedIn(string(raw), token), nil
+	return string(raw), shows(string(raw)), nil
 }
 
 // startTime adds the time of boot of now, not of then: it follows the clock as

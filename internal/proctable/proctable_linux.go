@@ -217,15 +217,15 @@ func argv(pid int) []string {
 	return []string{"[" + strings.TrimSuffix(string(comm), "\n") + "]"}
 }
 
-func carrier(p Process, token string) (Carries, error) {
+func environment(p Process) (string, Carries, error) {
 	raw, err := environ(p)
 	switch {
 	case err == nil:
-		return carriedIn(string(raw), token), nil
+		return string(raw), shows(string(raw)), nil
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ENOMEM):
-		return No, err // no answer: the fault is here, not there
+		return "", No, err // no answer: the fault is here, not there
 	}
-	return No, nil // ended meanwhile, or not for us to see
+	return "", No, nil // ended meanwhile, or not for us to see
 }
 
 func environ(p Process) (raw []byte, err error) {

@@ -20,7 +20,7 @@ func signalID(ID, syscall.Signal) error { return errOther }
 
 func argv(int) []string { return nil }
 
-// carrier must not say No of a process that it cannot look into.
-func carrier(Process, string) (Carries, error) { return Unsure, nil }
+// environment must not say No of a process that it cannot look into.
+func environment(Process) (string, Carries, error) { return "", Unsure, nil }
 
 func startTime(uint64) time.Time { return time.Time{} }

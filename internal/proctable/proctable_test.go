@@ -88,10 +88,18 @@ func TestWithToken(t *testing.T) {
 	require.NotEqual(t, NewToken(), NewToken())
 }
 
-func TestCarriedIn(t *testing.T) {
-	require.Equal(t, Yes, carriedIn("A=1\x00"+TokenVar+"=x,y\x00", "y"))
-	require.Equal(t, No, carriedIn("A=1\x00"+TokenVar+"=x,yy\x00", "y"))
-	require.Equal(t, No, carriedIn("A=STDIOGUARD_TOKEN=y\x00", "y"))
-	require.Equal(t, Unsure, carriedIn("", "y"))
-	require.Equal(t, Unsure, carriedIn("\x00\x00", "y"))
+func TestTokens(t *testing.T) {
+	require.Equal(t, []string{"x", "y"}, Tokens("A=1\x00"+TokenVar+"=x,y\x00"))
+	require.Nil(t, Tokens("A=STDIOGUARD_TOKEN=y\x00"+TokenVar+"2=y\x00"+TokenVar+"\x00"))
+	require.Equal(t, []string{"x", "y"}, Tokens(TokenVar+"=x\x00"+TokenVar+"=y\x00"))
+	value, found := Getenv("AB=1\x00A=2\x00A=3\x00", "A")
+	require.True(t, found)
+	require.Equal(t, "2", value)
+	_, found = Getenv("AB=1\x00", "A")
+	require.False(t, found)
+	require.True(t, carriesToken("A=1\x00"+TokenVar+"=x,y\x00", "y"))
+	require.False(t, carriesToken("A=1\x00"+TokenVar+"=x,yy\x00", "y"))
+	require.Equal(t, Yes, shows("A=1\x00"))
+	require.Equal(t, Unsure, shows(""))
+	require.Equal(t, Unsure, shows("\x00\x00"))
 }

@@ -173,17 +173,17 @@ func argv(pid int) []string {
 	return []string{"[" + windows.UTF16ToString(e.ExeFile[:]) + "]"}
 }
 
-func carrier(p Process, token string) (Carries, error) {
+func environment(p Process) (string, Carries, error) {
 	handle, err := open(uint32(p.PID), readMemory)
 	if err != nil {
-		return No, nil // ended meanwhile, or of another user
+		return "", No, nil // ended meanwhile, or of another user
 	}
 	defer windows.CloseHandle(handle)
 	raw, err := environ(handle)
 	if err != nil {
-		return No, nil
+		return "", No, nil
 	}
-	return carriedIn(raw, token), nil
+	return raw, shows(raw), nil
 }
 
 // What follows reads the parameters that a process was created with, from its

@@ -3,6 +3,7 @@ package proctable
 import (
 	"crypto/rand"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -56,25 +57,49 @@ const UnsureBound = 50 * time.Millisecond
 // hides from others of its own (PR_SET_DUMPABLE), and one that has wiped its
 // environment answer No. An error means that the question could not be asked.
 func Carrier(p Process, token string) (Carries, error) {
-	if p.kernel || !p.Alive() {
-		return No, nil
+	environ, carries, err := Environment(p)
+	if carries == Yes && !carriesToken(environ, token) {
+		carries = No
 	}
-	return carrier(p, token)
+	return carries, err
 }
 
-// carriedIn looks for token in a NUL-separated environment.
-func carriedIn(environ, token string) Carries {
+// Environment returns the environment of process p, NUL-separated, and Yes. For those
+// who show none to [Carrier] it is empty, and No or Unsure comes with it.
+func Environment(p Process) (environ string, shown Carries, err error) {
+	if p.kernel || !p.Alive() {
+		return "", No, nil
+	}
+	return environment(p)
+}
+
+// Getenv returns the value of a variable of a NUL-separated environment.
+func Getenv(environ, name string) (value string, found bool) {
+	for kv := range strings.SplitSeq(environ, "\x00") {
+		if value, found = strings.CutPrefix(kv, name); found && strings.HasPrefix(value, "=") {
+			return value[1:], true
+		}
+	}
+	return "", false
+}
+
+// Tokens returns the tokens of a NUL-separated environment. A variable that is there
+// twice counts twice.
+func Tokens(environ string) (tokens []string) {
+	for kv := range strings.SplitSeq(environ, "\x00") {
+		if list, ok := strings.CutPrefix(kv, TokenVar+"="); ok {
+			tokens = append(tokens, strings.Split(list, ",")...)
+		}
+	}
+	return tokens
+}
+
+func carriesToken(environ, token string) bool { return slices.Contains(Tokens(environ), token) }
+
+// shows tells an environment from the lack of one.
+func shows(environ string) Carries {
 	if strings.Trim(environ, "\x00") == "" {
 		return Unsure
 	}
-	for kv := range strings.SplitSeq(environ, "\x00") {
-		if list, ok := strings.CutPrefix(kv, TokenVar+"="); ok {
-			for t := range strings.SplitSeq(list, ",") {
-				if t == token {
-					return Yes
-				}
-			}
-		}
-	}
-	return No
+	return Yes
 }
