@@ -178,6 +178,11 @@ func (g *guard) letGo() {
 			syscall.Close(fd)
 		}
 	}
+	deafen()
+}
+
+// deafen ignores the signals that are not meant for this process.
+func deafen() {
 	for _, sig := range []syscall.Signal{
 		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGALRM,
 		syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU,

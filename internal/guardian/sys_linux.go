@@ -9,7 +9,7 @@ import (
 const (
 	sysPidfdOpen = 434 // the same on every architecture
 
-	pollIn                = 1
+	pollIn, pollOut       = 1, 4
 	sigDefault, sigIgnore = 0, 1
 
 	// siPid is the offset of si_pid in siginfo_t: behind three words of 32 bits
