@@ -4,15 +4,27 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/stdioguard/stdioguard/internal/guardian"
 	"github.com/stdioguard/stdioguard/internal/proctable"
 )
 
-// killBound is how long what was found may take to vanish after it was killed.
-const killBound = 2 * time.Second
+const (
+	// killBound is how long what was found may take to vanish after it was killed.
+	killBound = 2 * time.Second
+
+	// firstStep and lastStep are the pauses between two looks.
+	firstStep = time.Millisecond
+	lastStep  = 50 * time.Millisecond
+)
+
+// origin is this process as it was at init: its session and its group, before a test
+// could change them.
+var origin, _ = proctable.Lookup(os.Getpid())
 
 // killed remembers whom a check has killed. A child of ours stays a zombie until
 // the test process waits for it, and must not be charged to the next test.
@@ -21,56 +33,110 @@ var killed = struct {
 	ids map[proctable.ID]bool
 }{ids: make(map[proctable.ID]bool)}
 
-// look takes one look at the table.
-//
-// unsure: nobody was found, but a process was seen that may be inside execve, where
-// it has no environment. It tells at the next look.
-func look(c *config) (leaks []Leak, unsure bool, err error) {
-	all, err := proctable.List()
-	if err != nil {
-		return nil, false, fmt.Errorf("leakcheck: cannot look: %w", err)
-	}
-	self := os.Getpid()
-	var me proctable.Process
-	for _, p := range all {
-		if p.PID == self {
-			me = p
-		}
-	}
+// search is a series of looks for the same processes.
+type search struct {
+	*config
+	scope
+	seen map[proctable.ID]int // who was found at the look before, and his parent then
+}
 
-	adopters := proctable.Adopters(all)
-	found := map[int]bool{self: true}
-	add := func(p proctable.Process, how string) {
-		if !found[p.PID] && !c.ignored(p) && !wasKilled(p) {
-			leaks = append(leaks, newLeak(p, how))
-		}
-		found[p.PID] = true
-	}
-	for _, p := range proctable.Descendants(all, self) {
-		switch {
-		case p.PPID == self && !p.Alive():
-			add(p, "zombie: started here, never waited for")
-		case p.PPID == self:
-			add(p, "child")
-		case p.Alive(): // another's zombie is not ours to wait for
-			add(p, "descendant")
-		}
-	}
-	for _, p := range all {
-		if !p.Alive() || p.Start < me.Start || found[p.PID] {
-			continue
-		}
-		carries, err := proctable.Carrier(p, token)
+// scope says, by their tokens, which processes are looked for.
+type scope struct {
+	only   func(tokens []string) bool // nil: all that this process has caused
+	except func(tokens []string) bool // nil: none
+}
+
+func newSearch(s scope, opts []Option) *search {
+	return &search{config: newConfig(opts), scope: s, seen: make(map[proctable.ID]int)}
+}
+
+// run looks until nobody is there, or the settle time is over.
+func (s *search) run() error {
+	deadline := time.Now().Add(s.within)
+	doubts := time.Now().Add(proctable.UnsureBound)
+	for step := firstStep; ; step = min(2*step, lastStep) {
+		leaks, unsure, err := s.look()
 		switch {
 		case err != nil:
-			return nil, false, fmt.Errorf("leakcheck: cannot look: %w", err)
-		case carries == proctable.Yes:
-			add(p, "orphan: carries the token of this process")
-		case carries == proctable.Unsure && adopters[p.PPID]:
-			unsure = true
+			return fmt.Errorf("leakcheck: cannot look: %w", err)
+		case len(leaks) == 0 && (!unsure || time.Now().After(doubts)):
+			return nil
+		case len(leaks) > 0 && time.Now().After(deadline):
+			return &LeakError{Leaks: leaks}
+		}
+		time.Sleep(step)
+	}
+}
+
+// look takes one look at the table.
+func (s *search) look() (leaks []Leak, unsure bool, err error) {
+	all, err := proctable.List()
+	if err != nil {
+		return nil, false, err
+	}
+	v := newView(all, os.Getpid())
+	found := newFamily(v)
+	only := s.only
+	if only == nil {
+		found.addOwn(s.seen, adoptsOrphans(v.me.PID))
+		only = func(tokens []string) bool { return slices.Contains(tokens, token) }
+	}
+	if err := found.addCarriers(only); err != nil {
+		return nil, false, err
+	}
+	found.addSeen(s.seen)
+	found.addKin(origin)
+
+	others := newFamily(v)
+	if s.except != nil {
+		if err := others.addCarriers(s.except); err != nil {
+			return nil, false, err
+		}
+		others.addKin(origin)
+	}
+	leaks, err = s.judge(found, others)
+	return leaks, found.unsure || others.unsure, err
+}
+
+// judge returns those found who are leaks, and remembers who was found.
+func (s *search) judge(found, others *family) (leaks []Leak, err error) {
+	clear(s.seen)
+	for _, p := range found.members {
+		if others.how[p.PID] != "" {
+			continue
+		}
+		if p.Alive() {
+			s.seen[p.ID()] = p.PPID
+		}
+		if s.ignored(p) || wasKilled(p) || janitor.is(p.ID()) {
+			continue
+		}
+		e, err := found.environ(p)
+		if err != nil {
+			return nil, err
+		}
+		if sidecar(e.text) {
+			continue
+		}
+		how := found.how[p.PID]
+		if test := marks.owner(proctable.Tokens(e.text)); test != "" {
+			how += ", marked by " + test
+		}
+		leaks = append(leaks, newLeak(p, how))
+	}
+	return leaks, nil
+}
+
+// sidecar tells of a process that is nobody's: the janitor of another test binary,
+// which ends right after it; and what the go command starts to look after its
+// statistics, which outlives it.
+func sidecar(environ string) bool {
+	for _, name := range []string{guardian.JanitorVar, guardian.ToolchainVar} {
+		if _, found := proctable.Getenv(environ, name); found && os.Getenv(name) == "" {
+			return true
 		}
 	}
-	return leaks, unsure, nil
+	return false
 }
 
 func wasKilled(p proctable.Process) bool {
@@ -80,28 +146,43 @@ func wasKilled(p proctable.Process) bool {
 }
 
 // verify finds, reports and kills. The report is empty if nothing was found.
-func verify(opts []Option) (report string) {
-	err := Find(opts...)
+func verify(s scope, opts []Option) (report string) {
+	search := newSearch(s, opts)
+	err := search.run()
 	if err == nil {
 		return ""
 	}
 	report = err.Error()
-	c := newConfig(opts)
 	var leak *LeakError
-	if !errors.As(err, &leak) || c.keepAlive {
+	if !errors.As(err, &leak) {
 		return report
 	}
-	// What was found may have children by now, so look and kill until quiet.
-	for deadline := time.Now().Add(killBound); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		kill(leak.Leaks)
-		if leak.Leaks, _, err = look(c); err != nil || len(leak.Leaks) == 0 {
-			break
+	if search.keepAlive {
+		for _, l := range leak.Leaks {
+			janitor.spare(l.id)
 		}
+		return report
+	}
+	if left := search.kill(leak.Leaks); len(left) > 0 {
+		report += "\nleakcheck: and could not be killed: " + pids(left)
 	}
 	return report
 }
 
-func kill(leaks []Leak) {
+// kill kills the leaks, and returns those who live on. What was found may have
+// children by now, so it looks and kills until quiet.
+func (s *search) kill(leaks []Leak) (left []Leak) {
+	for deadline := time.Now().Add(killBound); ; time.Sleep(firstStep) {
+		signalAll(leaks)
+		left, _, err := s.look()
+		if err != nil || len(left) == 0 || time.Now().After(deadline) {
+			return left
+		}
+		leaks = left
+	}
+}
+
+func signalAll(leaks []Leak) {
 	killed.Lock()
 	defer killed.Unlock()
 	for _, l := range leaks {

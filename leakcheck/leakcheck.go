@@ -29,21 +29,38 @@
 package leakcheck
 
 import (
+	"fmt"
+	"hash/fnv"
 	"os"
-	"time"
+	"slices"
+	"strings"
 
 	"github.com/stdioguard/stdioguard/internal/proctable"
 )
 
-// token marks everything that this process starts.
-var token = proctable.NewToken()
+// token marks everything that this process starts. The hash tells a helper, which is
+// the test binary run again by its tests, from the test binary.
+var token = proctable.NewToken() + suffix()
+
+// helper: this process was started, by whatever way, by one that runs the same file
+// and looks after it.
+var helper bool
 
 func init() {
-	if list := os.Getenv(proctable.TokenVar); list != "" {
-		os.Setenv(proctable.TokenVar, list+","+token)
+	list := os.Getenv(proctable.TokenVar)
+	if list == "" {
+		os.Setenv(proctable.TokenVar, token)
 		return
 	}
-	os.Setenv(proctable.TokenVar, token)
+	helper = slices.ContainsFunc(strings.Split(list, ","), func(t string) bool { return strings.HasSuffix(t, suffix()) })
+	os.Setenv(proctable.TokenVar, list+","+token)
+}
+
+func suffix() string {
+	path, _ := os.Executable()
+	hash := fnv.New32a()
+	hash.Write([]byte(path))
+	return fmt.Sprintf("-%08x", hash.Sum32())
 }
 
 // TestingT is what the package needs of a *testing.T.
@@ -75,9 +92,13 @@ type TestingM interface {
 // those of the others. Guard such a package with [VerifyTestMain].
 func VerifyNone(t TestingT, opts ...Option) {
 	t.Helper()
+	janitor.engage()
 	t.Cleanup(func() {
 		t.Helper()
-		if report := verify(opts); report != "" {
+		s, err := scopeOf(t)
+		if err != nil {
+			t.Errorf("%s", err)
+		} else if report := verify(s, opts); report != "" {
 			t.Errorf("%s", report)
 		}
 	})
@@ -87,13 +108,16 @@ func VerifyNone(t TestingT, opts ...Option) {
 // they left behind, and exits with m's code, or with 1 where that was 0 and
 // something was found. Like VerifyNone it reports and kills what it finds.
 func VerifyTestMain(m TestingM, opts ...Option) {
+	janitor.engage()
+	guarded.Store(true)
 	code := m.Run()
-	if report := verify(opts); report != "" {
+	if report := verify(scope{}, opts); report != "" {
 		os.Stderr.WriteString(report + "\n")
 		if code == 0 {
 			code = 1
 		}
 	}
+	janitor.dismiss()
 	os.Exit(code)
 }
 
@@ -101,20 +125,4 @@ func VerifyTestMain(m TestingM, opts ...Option) {
 // that lists every survivor otherwise. It kills nothing. It looks again, at first
 // after a millisecond, until nobody is left or the settle time is over: see
 // [Within]. Any other error means that it could not look.
-func Find(opts ...Option) error {
-	c := newConfig(opts)
-	deadline := time.Now().Add(c.within)
-	doubts := time.Now().Add(proctable.UnsureBound)
-	for step := time.Millisecond; ; step = min(2*step, 50*time.Millisecond) {
-		leaks, unsure, err := look(c)
-		switch {
-		case err != nil:
-			return err
-		case len(leaks) == 0 && (!unsure || time.Now().After(doubts)):
-			return nil
-		case len(leaks) > 0 && time.Now().After(deadline):
-			return &LeakError{Leaks: leaks}
-		}
-		time.Sleep(step)
-	}
-}
+func Find(opts ...Option) error { return newSearch(scope{}, opts).run() }

@@ -42,13 +42,17 @@ func (c *config) ignored(p proctable.Process) bool {
 		return false
 	}
 	argv := proctable.Argv(p.PID)
-	return len(argv) > 0 && slices.Contains(c.commands, filepath.Base(argv[0]))
+	if len(argv) == 0 || !slices.Contains(c.commands, filepath.Base(argv[0])) {
+		return false
+	}
+	janitor.spare(p.ID())
+	return true
 }
 
 // IgnoreCurrent ignores the processes that are there when it is called, as
 // opposed to when the check is made.
 func IgnoreCurrent() Option {
-	leaks, _, _ := look(newConfig(nil)) // if it cannot look, neither can the check
+	leaks, _, _ := newSearch(scope{}, nil).look() // if it cannot look, neither can the check
 	return option(func(c *config) {
 		for _, l := range leaks {
 			c.ignore[l.id] = true

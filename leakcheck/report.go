@@ -97,3 +97,12 @@ func (l Leak) String() string {
 	return fmt.Sprintf("pid %d  ppid %d  pgid %d  %s  for %v  (%s)  %s",
 		l.PID, l.PPID, l.PGID, l.State, time.Since(l.Start).Round(10*time.Millisecond), l.How, argv)
 }
+
+// pids lists the numbers of the first few leaks.
+func pids(leaks []Leak) string {
+	var list []string
+	for _, l := range leaks[:min(len(leaks), 8)] {
+		list = append(list, fmt.Sprintf("pid %d", l.PID))
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,17 @@
+// Package zombie does not wait for a child that has ended.
+package zombie
+
+import (
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stdioguard/stdioguard/leakcheck"
+)
+
+func TestZombie(t *testing.T) {
+	leakcheck.VerifyNone(t, leakcheck.Within(100*time.Millisecond))
+	if err := exec.Command("true").Start(); err != nil {
+		t.Fatal(err)
+	}
+}
