@@ -19,8 +19,7 @@ const (
 
 	// Where orphans come to this process, a child of its own cannot be told from one
 	// that it has adopted.
-	asReapersChild  = "child, or adopted: orphans come to this process"
-	asReapersZombie = "zombie: started here, or adopted, never waited for"
+	asReapersChild = "child, or adopted: orphans come to this process"
 )
 
 // view is one look at the table.
@@ -87,15 +86,15 @@ func (f *family) add(p proctable.Process, how string) {
 }
 
 // addOwn adds all that descend from this process. Somebody else's zombie is not ours
-// to wait for.
+// to wait for, and to a reaper come the zombies of others.
 func (f *family) addOwn(seen map[proctable.ID]int, reaper bool) {
 	for _, p := range proctable.Descendants(f.all, f.me.PID) {
 		before, known := seen[p.ID()]
 		switch own := p.PPID == f.me.PID; {
-		case own && !p.Alive() && reaper:
-			f.add(p, asReapersZombie)
 		case own && !p.Alive():
-			f.add(p, asZombie)
+			if !reaper {
+				f.add(p, asZombie)
+			}
 		case own && known && before != f.me.PID:
 			f.add(p, asAdopted)
 		case own && reaper:

@@ -1,7 +1,6 @@
 package leakcheck_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,13 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// golden compares a report with the one in a file.
+// golden compares a report with the one in a file. With LEAKCHECK_UPDATE in the
+// environment it writes the file anew.
 func golden(t *testing.T, name, report string) {
 	t.Helper()
 	file := filepath.Join("testdata", "golden", filepath.FromSlash(name)+".txt")
-	if *update {
+	if os.Getenv("LEAKCHECK_UPDATE") != "" {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		require.NoError(t, os.WriteFile(file, []byte(report), 0o644))
 	}

@@ -2,6 +2,7 @@ package leakcheck
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,7 +44,9 @@ const (
 
 // Error has one line for each process, indented below its parent where that
 // was left behind too.
-func (e *LeakError) Error() string {
+func (e *LeakError) Error() string { return e.tree(time.Now()) }
+
+func (e *LeakError) tree(now time.Time) string {
 	var b strings.Builder
 	noun := "processes were"
 	if len(e.Leaks) == 1 {
@@ -69,7 +72,7 @@ func (e *LeakError) Error() string {
 	write = func(indices []int, depth int) {
 		for _, i := range indices {
 			if lines++; lines <= mostLeaks {
-				b.WriteString("\n    " + strings.Repeat("  ", min(depth, 8)) + e.Leaks[i].String())
+				b.WriteString("\n    " + strings.Repeat("  ", min(depth, 8)) + e.Leaks[i].line(now))
 			}
 			write(children[e.Leaks[i].PID], depth+1)
 		}
@@ -82,20 +85,31 @@ func (e *LeakError) Error() string {
 }
 
 // String describes one process in one line.
-func (l Leak) String() string {
+func (l Leak) String() string { return l.line(time.Now()) }
+
+func (l Leak) line(now time.Time) string {
 	argv := "?"
 	if len(l.Argv) > 0 {
-		quoted := make([]string, len(l.Argv))
-		for i, a := range l.Argv {
-			quoted[i] = fmt.Sprintf("%q", a) // no control character reaches a terminal
-		}
-		argv = strings.Join(quoted, " ")
-		if len(argv) > mostArgv {
-			argv = argv[:mostArgv] + "..."
-		}
+		argv = quoted(l.Argv)
 	}
 	return fmt.Sprintf("pid %d  ppid %d  pgid %d  %s  for %v  (%s)  %s",
-		l.PID, l.PPID, l.PGID, l.State, time.Since(l.Start).Round(10*time.Millisecond), l.How, argv)
+		l.PID, l.PPID, l.PGID, l.State, now.Sub(l.Start).Round(10*time.Millisecond), l.How, argv)
+}
+
+// quoted shows arguments as far as there is room. No control character of theirs, and
+// none that changes the direction of a text, reaches a terminal.
+func quoted(argv []string) string {
+	var b strings.Builder
+	for i, arg := range argv {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(strconv.Quote(arg[:min(len(arg), mostArgv)]))
+		if b.Len() > mostArgv {
+			return strings.ToValidUTF8(b.String()[:mostArgv], "") + "..."
+		}
+	}
+	return b.String()
 }
 
 // pids lists the numbers of the first few leaks.

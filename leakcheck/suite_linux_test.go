@@ -6,10 +6,13 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stdioguard/stdioguard/internal/proctable"
+	"github.com/stdioguard/stdioguard/leakcheck"
 	"github.com/stdioguard/stdioguard/testdata/servers"
 )
 
@@ -59,12 +62,13 @@ func TestVerifyTestMainFailsWhereItCannotLook(t *testing.T) {
 	self, err := os.Open("/proc/self/exe")
 	require.NoError(t, err)
 	defer self.Close()
-	const run = `exec "$0"`
+	const run, asUser = `exec "$0"`, `exec setpriv --reuid=54321 --regid=54321 --clear-groups "$0"`
 	for name, c := range map[string]struct{ flags, script, says string }{
 		"no table":               {"-m", `mount -t tmpfs none /proc && ` + run, "/proc/self"},
 		"table of other numbers": {"-mpf", run, "/proc"},
-		"hidden users": {"-m", `mount -t proc -o hidepid=2 proc /proc &&
-			exec setpriv --reuid=54321 --regid=54321 --clear-groups "$0"`, "hidepid"},
+		"hidden users":           {"-m", `mount -t proc -o hidepid=2 proc /proc && ` + asUser, "hidepid"},
+		"others' files":          {"-m", `mount -t proc -o hidepid=1 proc /proc && ` + asUser, "not permitted"},
+		"shut":                   {"-m", `mount -t tmpfs -o mode=700 none /proc && ` + asUser, "permission denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if out, err := exec.Command("unshare", c.flags, "sh", "-c", "mount -t tmpfs none /mnt").CombinedOutput(); err != nil {
@@ -72,7 +76,7 @@ func TestVerifyTestMainFailsWhereItCannotLook(t *testing.T) {
 			}
 			// By a descriptor, since the paths to it are not for every user.
 			cmd := exec.Command("unshare", c.flags, "sh", "-c", c.script, "/proc/self/fd/3")
-			if name == "no table" {
+			if name == "no table" || name == "shut" {
 				cmd.Args[len(cmd.Args)-1] = executable(t)
 			}
 			cmd.ExtraFiles = []*os.File{self}
@@ -82,6 +86,21 @@ func TestVerifyTestMainFailsWhereItCannotLook(t *testing.T) {
 			require.Contains(t, stderr, c.says)
 		})
 	}
+}
+
+// Nor does one that has no descriptor left to look with.
+func TestFindFailsWithoutADescriptor(t *testing.T) {
+	var limit syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	none := limit
+	none.Cur = 0
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none))
+	err := leakcheck.Find()
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
+	require.ErrorIs(t, err, proctable.ErrIncomplete)
+	require.ErrorIs(t, err, syscall.EMFILE)
+	require.ErrorContains(t, err, "leakcheck: cannot look: ")
+	require.NoError(t, leakcheck.Find())
 }
 
 func executable(t *testing.T) string {
