@@ -17,7 +17,12 @@ func golden(t *testing.T, name, report string) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		require.NoError(t, os.WriteFile(file, []byte(report), 0o644))
 	}
-	want, err := os.ReadFile(file)
+	require.Equal(t, goldenReport(t, name), report)
+}
+
+func goldenReport(t *testing.T, name string) string {
+	t.Helper()
+	report, err := os.ReadFile(filepath.Join("testdata", "golden", filepath.FromSlash(name)+".txt"))
 	require.NoError(t, err)
-	require.Equal(t, string(want), report)
+	return string(report)
 }

@@ -1,0 +1,97 @@
+package leakcheck_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// places are where test binaries run, each as a command that goes before theirs.
+func places() map[string][]string {
+	// The shell is pid 1 then. With it all ends that is in the namespace, so it waits until
+	// the janitor is done.
+	shell := []string{"sh", "-c", `"$0" "$@"; code=$?
+		for i in $(seq 200); do set -- /proc/[0-9]*; [ $# = 1 ] && break; sleep 0.02; done; exit $code`}
+	if os.Getuid() != 0 {
+		return map[string][]string{
+			"here":                    nil,
+			"pid and user namespaces": append([]string{"unshare", "-Urpf", "--mount-proc"}, shell...),
+		}
+	}
+	return map[string][]string{
+		"root":          nil,
+		"ordinary user": {"setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"},
+		"pid namespace": append([]string{"unshare", "-pf", "--mount-proc"}, shell...),
+		"pid 1":         {"unshare", "-pf", "--mount-proc"},
+	}
+}
+
+// As pid 1 a test binary has the orphans of others for children, and cannot tell them
+// from its own; nor can it tell whose the zombies are.
+var saidByPid1 = strings.NewReplacer(
+	"(child, or adopted: orphans come to this process)", "(child)",
+	"(orphan: re-parented, carries the token of this process)", "(child)",
+)
+
+// The answers are the same for root, for anybody else, and in a namespace of pids.
+func TestSameAnswersEverywhere(t *testing.T) {
+	packages := []string{"doublefork", "exiter", "fixture", "forgetful", "orphan", "panicker", "parallel", "stopped", "wiped", "zombie"}
+	dir, err := os.MkdirTemp("", "leakcheck") // that of t is not for every user
+	require.NoError(t, err)
+	defer os.RemoveAll(dir)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	args := []string{"test", "-c", "-o", dir + "/"}
+	for _, p := range packages {
+		args = append(args, "./testdata/leaks/"+p, "./testdata/leaks/"+p+"_repaired")
+	}
+	out, err := exec.Command("go", args...).CombinedOutput()
+	require.NoError(t, err, string(out))
+
+	for place, prefix := range places() {
+		t.Run(place, func(t *testing.T) {
+			if len(prefix) > 0 {
+				if out, err := exec.Command(prefix[0], append(prefix[1:len(prefix):len(prefix)], "true")...).CombinedOutput(); err != nil {
+					t.Skipf("SKIPPED: %v: %s", err, out)
+				}
+			}
+			for _, p := range packages {
+				code, report := runIn(t, prefix, filepath.Join(dir, p+".test"))
+				switch want := goldenReport(t, "leaks/"+p); {
+				case place == "pid 1" && p == "zombie":
+				case place == "pid 1":
+					require.NotZero(t, code, p)
+					// The namespace, and all that is in it, ends with pid 1.
+					if !strings.Contains(want, "is dead") {
+						require.Equal(t, saidByPid1.Replace(want), saidByPid1.Replace(report), p)
+					}
+				default:
+					require.NotZero(t, code, p)
+					require.Equal(t, want, report, p)
+				}
+				code, report = runIn(t, prefix, filepath.Join(dir, p+"_repaired.test"))
+				require.Zero(t, code, "%s: %s", p, report)
+				require.Empty(t, report, p)
+			}
+		})
+	}
+}
+
+func runIn(t *testing.T, prefix []string, binary string) (code int, report string) {
+	t.Helper()
+	args := append(prefix[:len(prefix):len(prefix)], binary, "-test.parallel=4", "-test.timeout=30s")
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = "/"
+	cmd.WaitDelay = 20 * time.Second
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return cmd.ProcessState.ExitCode(), anonymous(reportIn(string(out)))
+}
