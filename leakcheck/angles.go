@@ -1,6 +1,10 @@
 package leakcheck
 
 import (
+	"slices"
+	"sync/atomic"
+	"time"
+
 	"github.com/stdioguard/stdioguard/internal/proctable"
 )
 
@@ -29,6 +33,8 @@ type view struct {
 	me       proctable.Process
 	adopters map[int]bool
 	environs map[int]environ
+
+	known, next map[proctable.ID]bool // strangers: before this look, and after it
 }
 
 type environ struct {
@@ -42,6 +48,7 @@ func newView(all []proctable.Process, self int) *view {
 		rows:     make(map[int]proctable.Process, len(all)),
 		adopters: proctable.Adopters(all),
 		environs: make(map[int]environ),
+		next:     make(map[proctable.ID]bool),
 	}
 	for _, p := range all {
 		v.rows[p.PID] = p
@@ -114,10 +121,14 @@ func (f *family) addCarriers(wanted func(tokens []string) bool) error {
 		if !p.Alive() || p.Start < f.me.Start || f.how[p.PID] != "" || p.PID == f.me.PID {
 			continue
 		}
+		if f.isStranger(p) {
+			continue
+		}
 		e, err := f.environ(p)
 		if err != nil {
 			return err
 		}
+		f.remember(p, e)
 		switch {
 		case e.shown == proctable.Unsure && (f.adopters[p.PPID] || p.PPID == f.me.PID):
 			f.unsure = true
@@ -131,6 +142,30 @@ func (f *family) addCarriers(wanted func(tokens []string) bool) error {
 		}
 	}
 	return nil
+}
+
+// knownStrangers are those whose environment was read once and had no token of this
+// process. They need not be read again: no program that one of them may become
+// is given it.
+var knownStrangers atomic.Pointer[map[proctable.ID]bool]
+
+// settled is the age at which a process has become what it was started for. Before that its
+// environment may be that of whoever has started it.
+const settled = 2 * time.Second
+
+func (v *view) isStranger(p proctable.Process) bool {
+	if v.known[p.ID()] && p.PPID != v.me.PID {
+		v.next[p.ID()] = true
+		return true
+	}
+	return false
+}
+
+func (v *view) remember(p proctable.Process, e environ) {
+	if e.shown == proctable.Yes && p.PPID != v.me.PID && time.Since(p.Started()) > settled &&
+		!slices.Contains(proctable.Tokens(e.text), token) {
+		v.next[p.ID()] = true
+	}
 }
 
 // addSeen adds those who were members at the look before, whatever has become of

@@ -75,6 +75,10 @@ func (s *search) look() (leaks []Leak, unsure bool, err error) {
 		return nil, false, err
 	}
 	v := newView(all, os.Getpid())
+	if known := knownStrangers.Load(); known != nil {
+		v.known = *known
+	}
+	defer func() { knownStrangers.Store(&v.next) }()
 	found := newFamily(v)
 	only := s.only
 	if only == nil {

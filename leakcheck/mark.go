@@ -24,11 +24,12 @@ func Mark(t TestingT, cmd *exec.Cmd) {
 		return
 	}
 	name := testName(t)
-	env := cmd.Environ()
-	for _, token := range marks.open(name) {
-		env = proctable.WithToken(env, token)
+	cmd.Env = cmd.Environ()
+	for _, mark := range append([]string{token}, marks.open(name)...) {
+		if !slices.Contains(proctable.Tokens(strings.Join(cmd.Env, "\x00")), mark) {
+			cmd.Env = proctable.WithToken(cmd.Env, mark)
+		}
 	}
-	cmd.Env = env
 	t.Cleanup(func() { marks.close(name) })
 }
 

@@ -3,6 +3,7 @@ package leakcheck
 import (
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,7 +34,9 @@ func tokensOf(t *testing.T, test TestingT, env ...string) []string {
 	cmd.Env = env
 	Mark(test, cmd)
 	for _, kv := range env {
-		require.Contains(t, cmd.Env, kv)
+		if !strings.HasPrefix(kv, proctable.TokenVar) {
+			require.Contains(t, cmd.Env, kv)
+		}
 	}
 	last := cmd.Env[len(cmd.Env)-1]
 	return proctable.Tokens(last)
@@ -62,6 +65,7 @@ func TestMarksOfTestsAndSubtests(t *testing.T) {
 		require.Equal(t, name != "TestNone", marks.has(name))
 	}
 	require.Equal(t, "TestP/sub", marks.owner(ofSub))
+	require.Equal(t, "other,"+token, strings.Join(tokensOf(t, &fake{name: "TestQ"}, proctable.TokenVar+"=other")[:2], ","))
 
 	// What a test has left that is over is charged to whoever looks next.
 	sub.end()

@@ -85,7 +85,7 @@ func readStat(pid int, buf []byte) (Process, error) {
 		return Process{}, procErr(path, err)
 	}
 	defer syscall.Close(fd)
-	n, err := readFull(fd, buf)
+	n, err := readOnce(fd, buf)
 	if err != nil {
 		return Process{}, procErr(path, err)
 	}
@@ -114,22 +114,15 @@ func openRetry(path string) (int, error) {
 	}
 }
 
-func readFull(fd int, buf []byte) (int, error) {
-	total := 0
-	for total < len(buf) {
-		n, err := syscall.Read(fd, buf[total:])
-		if err == syscall.EINTR {
-			continue
+// readOnce reads with one system call what fits buf. The kernel makes such a file when
+// it is read, and a second call would only tell that there is no more.
+func readOnce(fd int, buf []byte) (int, error) {
+	for {
+		n, err := syscall.Pread(fd, buf, 0)
+		if err != syscall.EINTR {
+			return max(n, 0), err
 		}
-		if err != nil {
-			return total, err
-		}
-		if n == 0 {
-			break
-		}
-		total += n
 	}
-	return total, nil
 }
 
 var errStat = errors.New("malformed stat line")
@@ -221,14 +214,14 @@ func environment(p Process) (string, Carries, error) {
 	raw, err := environ(p)
 	switch {
 	case err == nil:
-		return string(raw), shows(string(raw)), nil
+		return raw, shows(raw), nil
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ENOMEM):
 		return "", No, err // no answer: the fault is here, not there
 	}
 	return "", No, nil // ended meanwhile, or not for us to see
 }
 
-func environ(p Process) (raw []byte, err error) {
+func environ(p Process) (raw string, err error) {
 	dir := "/proc/" + strconv.Itoa(p.PID)
 	if !p.headless {
 		return readAtOnce(dir + "/environ")
@@ -242,18 +235,23 @@ func environ(p Process) (raw []byte, err error) {
 	return raw, err
 }
 
+// buffers are for environments: one for each process would be work for the collector.
+var buffers = sync.Pool{New: func() any { return new([16 << 10]byte) }}
+
 // readAtOnce reads with one system call. Between two, an execve would end the file:
 // the rest, with the token in it, would seem not to be there.
-func readAtOnce(path string) ([]byte, error) {
+func readAtOnce(path string) (string, error) {
 	fd, err := openRetry(path)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer syscall.Close(fd)
-	for buf := make([]byte, 16<<10); ; buf = make([]byte, 4*len(buf)) {
-		n, err := syscall.Pread(fd, buf, 0)
-		if err != syscall.EINTR && n < len(buf) {
-			return buf[:max(n, 0)], err
+	first := buffers.Get().(*[16 << 10]byte)
+	defer buffers.Put(first)
+	for buf := first[:]; ; buf = make([]byte, 4*len(buf)) {
+		n, err := readOnce(fd, buf)
+		if err != nil || n < len(buf) {
+			return string(buf[:n]), err
 		}
 	}
 }
