@@ -3,11 +3,15 @@ package leakcheck_test
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/stdioguard/stdioguard/internal/proctable"
 	"github.com/stdioguard/stdioguard/leakcheck"
@@ -79,3 +83,76 @@ func TestProcessWithoutItsMainThreadIsFound(t *testing.T) {
 	require.Contains(t, repeat(leakcheck.Within(0)), "(orphan")
 	w.Gone(t)
 }
+
+// Who has lost his parent and has no environment is found by the company that he is in.
+func TestSessionAndGroupThatWereStartedHere(t *testing.T) {
+	for name, attr := range map[string]*syscall.SysProcAttr{"session": {Setsid: true}, "group": {Setpgid: true}} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command("sh", "-c", `(env -i sleep 61 >/dev/null 2>&1 &); echo orphaned; exec sleep 60`)
+			cmd.SysProcAttr = attr
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			_, err = bufio.NewReader(out).ReadString('\n')
+			require.NoError(t, err)
+			require.Eventually(t, func() bool { // until env has become sleep
+				err := leakcheck.Find(leakcheck.Within(0))
+				return err != nil && strings.Contains(err.Error(), "(same "+name) && strings.Contains(err.Error(), `"sleep" "61"`)
+			}, 20*time.Second, 5*time.Millisecond)
+			report := repeat(leakcheck.Within(0))
+			require.Contains(t, report, "leakcheck: 2 processes were left behind:")
+			require.ErrorContains(t, cmd.Wait(), "killed")
+			require.NoError(t, leakcheck.Find())
+		})
+	}
+}
+
+// To a subreaper orphans come as children. Zombies that come to it are not its fault.
+func TestSubreaper(t *testing.T) {
+	require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+	defer unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+	out, err := exec.Command("sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $!").Output()
+	require.NoError(t, err)
+	var pid int
+	_, err = fmt.Sscan(string(out), &pid)
+	require.NoError(t, err)
+	defer unix.Wait4(pid, nil, 0, nil) // it is ours now
+	require.Contains(t, repeat(leakcheck.Within(0)), "(child, or adopted: orphans come to this process)")
+	require.Empty(t, repeat())
+}
+
+// A check of a test that runs alone leaves what a parent has marked, and takes what
+// nobody has.
+func TestChecksOfASubtestAndOfItsParent(t *testing.T) {
+	start := func(t leakcheck.TestingT, seconds string) *exec.Cmd {
+		cmd := exec.Command("sleep", seconds)
+		if t != nil {
+			leakcheck.Mark(t, cmd)
+		}
+		if err := cmd.Start(); err != nil {
+			panic(err)
+		}
+		return cmd
+	}
+	parent, sub := &named{name: "TestParent"}, &named{name: "TestParent/sub"}
+	leakcheck.VerifyNone(parent, leakcheck.Within(0))
+	fixture := start(parent, "60")
+	defer fixture.Wait()
+	leakcheck.VerifyNone(sub, leakcheck.Within(0))
+	own, unmarked := start(sub, "61"), start(nil, "62")
+	defer own.Wait()
+	defer unmarked.Wait()
+	report := sub.finish()
+	require.Contains(t, report, `(child, marked by TestParent/sub)  "sleep" "61"`)
+	require.Contains(t, report, `(child)  "sleep" "62"`)
+	require.NotContains(t, report, `"60"`)
+	require.Contains(t, parent.finish(), `leakcheck: 1 process was left behind:`)
+	require.Contains(t, parent.report[0], `(child, marked by TestParent)  "sleep" "60"`)
+}
+
+type named struct {
+	recorder
+	name string
+}
+
+func (n *named) Name() string { return n.name }

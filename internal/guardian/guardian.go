@@ -6,6 +6,10 @@
 // server, watches host and server, sweeps, reaps, and ends as the server ended
 // (the pattern of containerd's shim and of tini). procgroup is its only caller.
 //
+// A second mode has no server: a janitor stands beside a test binary and kills what that
+// leaves behind when it dies in the middle of a test. leakcheck is its only caller: see
+// [JanitorVar].
+//
 // # Why it imports only syscall and unsafe
 //
 // Go initialises packages in the order of their import paths as soon as what they

@@ -18,7 +18,7 @@ func TestJanitorReadsAsTheTableDoes(t *testing.T) {
 	all, err := proctable.List()
 	require.NoError(t, err)
 	for _, p := range all {
-		kernel, start := j.stat(p.PID)
+		kernel, start := statOf(p.PID)
 		kthread := p.PID == 2 && proctable.Argv(2)[0] == "[kthreadd]"
 		if _, err := proctable.Lookup(p.PID); err == nil && p.Alive() {
 			require.Equal(t, p.Start, start, "pid %d", p.PID)
@@ -43,7 +43,7 @@ func TestJanitorReadsAsTheTableDoes(t *testing.T) {
 	require.NoError(t, err)
 	_, shown = environOf(cmd.Process.Pid)
 	require.False(t, shown)
-	_, start := j.stat(cmd.Process.Pid)
+	_, start := statOf(cmd.Process.Pid)
 	require.Zero(t, start, "nobody")
 }
 
@@ -63,7 +63,7 @@ func TestJanitorEndsOnlyWhatCarriesTheToken(t *testing.T) {
 	defer stranger.Process.Kill()
 
 	j := &janitor{token: own, found: make(map[leftover]string), alive: make(map[leftover]bool)}
-	_, begin := j.stat(spared.Process.Pid)
+	_, begin := statOf(spared.Process.Pid)
 	j.spared = []leftover{{spared.Process.Pid, begin}, {carrier.Process.Pid, 1}} // 1: another holder
 	require.True(t, j.end(carrier.Process.Pid))
 	require.False(t, j.end(spared.Process.Pid))
@@ -84,7 +84,7 @@ func TestJanitorEndsOnlyWhatCarriesTheToken(t *testing.T) {
 	for peek(zombie.Process.Pid) == false {
 		pause(1)
 	}
-	_, begin = j.stat(zombie.Process.Pid)
+	_, begin = statOf(zombie.Process.Pid)
 	require.Zero(t, begin)
 	require.NoError(t, syscall.Kill(zombie.Process.Pid, 0), "it is there")
 }
