@@ -148,6 +148,10 @@ func TestSessionThatThisProcessHasLeft(t *testing.T) {
 	v.me.SID, v.me.PGID = mePID, mePID
 	require.Equal(t, map[int]string{201: asChild}, familyIn(t, v, nil, false))
 
+	delete(v.rows, 5) // the leader has ended: the shell
+	delete(v.rows, goPID)
+	require.Equal(t, map[int]string{201: asChild}, familyIn(t, v, nil, false))
+
 	f := newFamily(v)
 	f.addOwn(nil, false)
 	f.addKin(proctable.Process{}) // nothing is known of it

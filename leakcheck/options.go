@@ -72,7 +72,8 @@ func IgnorePID(pid int) Option {
 }
 
 // IgnoreCommand ignores processes whose program, argv[0] without its directory,
-// has this name. A zombie has no argv any more and is not ignored by it.
+// has this name. A zombie has no argv any more and is not ignored by it. What was ignored
+// by it lives on even if the test binary is cut off.
 func IgnoreCommand(name string) Option {
 	return option(func(c *config) { c.commands = append(c.commands, name) })
 }

@@ -146,17 +146,20 @@ func (j *janitor) carries(environ string) bool {
 	return !toolchain && inList(list, j.token)
 }
 
-// end kills a process that carries the token, and reports whether it did. The number
-// is held by a pidfd while it is asked once more whose it is.
+// end kills a process that carries the token, and reports whether it may be there still. The
+// number is held by a pidfd while it is asked once more whose it is.
 func (j *janitor) end(pid int) bool {
 	const sysPidfdSendSignal = 424
 	fd := pidfdOpen(pid)
 	defer syscall.Close(fd)
 	_, start := statOf(pid)
 	who := leftover{pid, start}
-	environ, _ := environOf(pid)
-	if start == 0 || !j.carries(environ) || j.isSpared(who) {
+	environ, shown := environOf(pid)
+	switch {
+	case start == 0, j.isSpared(who):
 		return false
+	case !j.carries(environ):
+		return shown && environ == "" // inside execve since
 	}
 	if _, known := j.found[who]; !known {
 		j.found[who] = describe(pid, readFile("/proc/"+decimal(pid)+"/cmdline"))

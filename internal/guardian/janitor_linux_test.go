@@ -20,7 +20,7 @@ func TestJanitorReadsAsTheTableDoes(t *testing.T) {
 	for _, p := range all {
 		kernel, start := statOf(p.PID)
 		kthread := p.PID == 2 && proctable.Argv(2)[0] == "[kthreadd]"
-		if _, err := proctable.Lookup(p.PID); err == nil && p.Alive() {
+		if now, err := proctable.Lookup(p.PID); err == nil && now.Alive() && now.ID() == p.ID() {
 			require.Equal(t, p.Start, start, "pid %d", p.PID)
 			require.False(t, kthread && !kernel, "pid %d", p.PID)
 			require.False(t, p.PID == os.Getpid() && kernel)
@@ -32,7 +32,12 @@ func TestJanitorReadsAsTheTableDoes(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	defer cmd.Wait()
+	defer stdin.Close()
 	environ, shown := environOf(cmd.Process.Pid)
+	for shown && environ == "" { // Start returns before execve is done
+		pause(1)
+		environ, shown = environOf(cmd.Process.Pid)
+	}
 	require.True(t, shown)
 	require.True(t, j.carries(environ))
 	require.False(t, (&janitor{token: "min"}).carries(environ))
@@ -65,7 +70,9 @@ func TestJanitorEndsOnlyWhatCarriesTheToken(t *testing.T) {
 	j := &janitor{token: own, found: make(map[leftover]string), alive: make(map[leftover]bool)}
 	_, begin := statOf(spared.Process.Pid)
 	j.spared = []leftover{{spared.Process.Pid, begin}, {carrier.Process.Pid, 1}} // 1: another holder
-	require.True(t, j.end(carrier.Process.Pid))
+	for len(j.order) == 0 {                                                      // inside execve at first
+		require.True(t, j.end(carrier.Process.Pid))
+	}
 	require.False(t, j.end(spared.Process.Pid))
 	require.False(t, j.end(stranger.Process.Pid))
 	err := carrier.Wait()
