@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -36,21 +37,16 @@ func stranger(t testing.TB) (end func()) {
 // busy keeps every processor at work.
 func busy(t testing.TB) (end func()) {
 	t.Helper()
-	stop := make(chan struct{})
+	var stop atomic.Bool
 	var spinners sync.WaitGroup
 	for range runtime.NumCPU() {
 		spinners.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
+			for !stop.Load() {
 			}
 		})
 	}
 	return func() {
-		close(stop)
+		stop.Store(true)
 		spinners.Wait()
 	}
 }

@@ -11,7 +11,7 @@ func TestMessages(t *testing.T) {
 	m := Spare(1<<22, 1<<40+7)
 	require.Len(t, m, messageSize)
 	require.EqualValues(t, 1<<22, get64(m))
-	require.EqualValues(t, 1<<40+7, get64(m[8:]))
+	require.Equal(t, uint64(1<<40+7), get64(m[8:]))
 	require.Zero(t, get64(Dismiss()))
 }
 
