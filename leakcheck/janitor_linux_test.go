@@ -39,8 +39,11 @@ func dieIfToldTo() {
 	}
 	var test recorder
 	leakcheck.VerifyNone(&test, checks[how]...)
-	if how == "all closed" {
+	switch how {
+	case "all closed":
 		closeAll()
+	case "janitor killed":
+		killJanitor()
 	}
 	mine, other := servers.Command("sleeper"), servers.Command("stubborn-sleeper")
 	other.Env = append(other.Env, proctable.TokenVar+"=somebody-else")
@@ -84,6 +87,25 @@ func exit(cmd *exec.Cmd) {
 	os.Exit(0)
 }
 
+// killJanitor makes a zombie of the janitor. It is no leak even so.
+func killJanitor() {
+	all, err := proctable.List()
+	if err != nil {
+		panic(err)
+	}
+	for _, p := range all {
+		if p.PPID == os.Getpid() {
+			for err == nil && p.Alive() {
+				proctable.Signal(p.ID(), syscall.SIGKILL)
+				p, err = proctable.Lookup(p.PID)
+			}
+		}
+	}
+	if err := leakcheck.Find(leakcheck.Within(0)); err != nil {
+		panic(err)
+	}
+}
+
 func closeAll() {
 	names, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -105,15 +127,16 @@ func TestDeathInMidTest(t *testing.T) {
 		left []string
 		says string // "": nothing
 	}{
-		"exit":       {[]string{"stubborn-sleeper"}, dead},
-		"panic":      {[]string{"stubborn-sleeper"}, dead},
-		"kill":       {[]string{"stubborn-sleeper"}, dead},
-		"all closed": {[]string{"stubborn-sleeper"}, dead},
-		"ended":      {[]string{"stubborn-sleeper"}, ""},
-		"verified":   {nil, ""},
-		"kept alive": {[]string{"sleeper", "stubborn-sleeper"}, ""},
-		"ignored":    {[]string{"sleeper", "stubborn-sleeper"}, ""},
-		"helper":     {[]string{"sleeper", "stubborn-sleeper"}, ""},
+		"exit":           {[]string{"stubborn-sleeper"}, dead},
+		"panic":          {[]string{"stubborn-sleeper"}, dead},
+		"kill":           {[]string{"stubborn-sleeper"}, dead},
+		"all closed":     {[]string{"stubborn-sleeper"}, dead},
+		"ended":          {[]string{"stubborn-sleeper"}, ""},
+		"verified":       {nil, ""},
+		"kept alive":     {[]string{"sleeper", "stubborn-sleeper"}, ""},
+		"ignored":        {[]string{"sleeper", "stubborn-sleeper"}, ""},
+		"janitor killed": {[]string{"sleeper", "stubborn-sleeper"}, ""},
+		"helper":         {[]string{"sleeper", "stubborn-sleeper"}, ""},
 	} {
 		t.Run(how, func(t *testing.T) {
 			w := servers.NewWitness(t)
