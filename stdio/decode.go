@@ -108,8 +108,8 @@ func keep(value []byte, owned bool) json.RawMessage {
 	return bytes.Clone(value)
 }
 
-// plainID is ok for no ID, a plain string, and an integer that a float64, as which
-// jsonrpc.DecodeMessage takes it, holds exactly.
+// plainID is ok for no ID, a plain string and an integer. That becomes a float64 on
+// the way, as it does in jsonrpc.DecodeMessage.
 func plainID(value []byte) (id jsonrpc.ID, ok bool) {
 	if value == nil {
 		return id, true
@@ -117,7 +117,7 @@ func plainID(value []byte) (id jsonrpc.ID, ok bool) {
 	var v any
 	if s, ok := plainString(value); ok {
 		v = s
-	} else if n, err := strconv.ParseInt(string(value), 10, 64); err == nil && len(value) <= 15 {
+	} else if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
 		v = float64(n)
 	} else {
 		return id, false

@@ -47,14 +47,15 @@ var odd = []string{
 	`{"jsonrpc":"2.0","id":1,"id":null,"result":2}`,
 	`{"jsonrpc":"2.0","id":1,"id":"x","method":"a"}`,
 	`{"jsonrpc":"2.0","jsonrpc":null,"id":1}`,
-	`{"jsonrpc":"1.0","jsonrpc":"2.0","id":1}`,
+	`{"jsonrpc":"1.0","jsonrpc":"2.0","id":1}`, `{"jsonrpc":1,"jsonrpc":"2.0","id":1}`, `{"jsonrpc":"2.0","id":1e400,"id":1}`,
 	`{"jsonrpc":"2\u002e0","id":1}`,
 	`{"jsonrpc":2.0,"id":1}`, `{"jsonrpc":null,"id":1}`, `{"id":1}`, `{"jsonrpc":"2.0 ","id":1}`,
 	`{"jsonrpc":"2.0","\u0069d":1}`, `{"jsonrpc":"2.0","ID":1}`, `{"jsonrpc":"2.0","Id":1,"id":2}`,
 	`{"jsonrpc":"2.0","id\u0000":1}`, "{\"jsonrpc\":\"2.0\",\"id\x00\":1,\"id\":1}", "{\"jsonrpc\":\"2.0\",\"id\xff\":1,\"id\":2}",
 	`{"jsonrpc":"2.0","id":1.0}`, `{"jsonrpc":"2.0","id":1.5}`, `{"jsonrpc":"2.0","id":1e3}`, `{"jsonrpc":"2.0","id":1e400}`,
 	`{"jsonrpc":"2.0","id":-0}`, `{"jsonrpc":"2.0","id":-7}`, `{"jsonrpc":"2.0","id":01}`, `{"jsonrpc":"2.0","id":+1}`,
-	`{"jsonrpc":"2.0","id":999999999999999}`, `{"jsonrpc":"2.0","id":9007199254740993}`, `{"jsonrpc":"2.0","id":-99999999999999999999}`,
+	`{"jsonrpc":"2.0","id":999999999999999}`, `{"jsonrpc":"2.0","id":9223372036854775807}`, `{"jsonrpc":"2.0","id":-9223372036854775808}`,
+	`{"jsonrpc":"2.0","id":9223372036854775808}`, `{"jsonrpc":"2.0","id":9007199254740993}`, `{"jsonrpc":"2.0","id":-99999999999999999999}`,
 	`{"jsonrpc":"2.0","id":null,"method":"m"}`, `{"jsonrpc":"2.0","id":null}`, `{"jsonrpc":"2.0","id":true}`,
 	`{"jsonrpc":"2.0","id":{},"method":"m"}`, `{"jsonrpc":"2.0","id":[1]}`, `{"jsonrpc":"2.0","id":""}`,
 	`{"jsonrpc":"2.0","id":"a\nb"}`, `{"jsonrpc":"2.0","id":"\ud83d\ude00"}`, `{"jsonrpc":"2.0","id":"\ud83d"}`, `{"jsonrpc":"2.0","id":"é漢"}`,
@@ -79,19 +80,39 @@ var odd = []string{
 }
 
 // deep returns a message that nests n levels.
-func deep(n int) string {
-	return `{"jsonrpc":"2.0","id":1,"result":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}`
+func deep(n int) string { return nested(n, "[", "]") }
+
+func nested(n int, begin, end string) string {
+	return `{"jsonrpc":"2.0","id":1,"result":` + strings.Repeat(begin, n-2) + begin[:1] + strings.Repeat(end, n-1) + `}`
 }
 
 func TestDecodeAgreesOnOddLines(t *testing.T) {
 	for _, line := range odd {
 		agrees(t, []byte(line))
 	}
-	for _, n := range []int{1, 2, 999, 1000, 1001, 1002, 100_000} {
+	for _, n := range []int{2, 3, maxDepth - 1, maxDepth, maxDepth + 1, maxDepth + 2, 100_000} {
 		agrees(t, []byte(deep(n)))
-		agrees(t, []byte(strings.ReplaceAll(deep(n), "[", `{"a":`)))
+		agrees(t, []byte(nested(n, `{"a":`, "}")))
 		agrees(t, []byte(`{"x":`+strings.Repeat(`[{"":`, n)))
 		agrees(t, []byte(wholeMessage+strings.Repeat("[", n)))
+	}
+}
+
+// Every byte in every kind of place.
+func TestDecodeAgreesOnAnyByte(t *testing.T) {
+	const here = "HERE"
+	for _, frame := range []string{
+		`HERE{"jsonrpc":"2.0","id":1,"result":1}`, `{HERE"jsonrpc":"2.0","id":1,"result":1}`, `{"jsonrpc"HERE:"2.0","id":1,"result":1}`,
+		`{"jsonrpc":"2.0"HERE"id":1,"result":1}`, `{"jsonrpc":"2.0","id":1HERE,"result":1}`, `{"jsonrpc":"2.0","id":1,"result":HERE}`,
+		`{"jsonrpc":"2.0","id":1,"result":1}HERE`, `{"jsonrpc":"2.0","id":1,"result":"HERE"}`, `{"jsonrpc":"2.0","id":1,"result":"\HERE"}`,
+		`{"jsonrpc":"2.0","id":1,"result":"\u00HEREa"}`, `{"jsonrpc":"2.0","id":1,"result":-HERE}`, `{"jsonrpc":"2.0","id":1,"result":0HERE}`,
+		`{"jsonrpc":"2.0","id":1,"result":1HERE2}`, `{"jsonrpc":"2.0","id":1,"result":1.HERE}`, `{"jsonrpc":"2.0","id":1,"result":1eHERE1}`,
+		`{"jsonrpc":"2.0","id":1,"result":[HERE]}`, `{"jsonrpc":"2.0","id":1,"result":{HERE}}`, `{"jsonrpc":"2.0","id":1,"result":truHERE}`,
+		`{"jsonrpc":"2.0","iHERE":1,"result":1}`, `{"jsonrpc":"2.0","id":"HERE"}`, `{"jsonrpc":"2.0","method":"HERE"}`,
+	} {
+		for c := range 256 {
+			agrees(t, []byte(strings.Replace(frame, here, string([]byte{byte(c)}), 1)))
+		}
 	}
 }
 
