@@ -3,6 +3,7 @@ package servers
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 )
 
@@ -12,9 +13,15 @@ func init() {
 }
 
 // flooder prints lines that are no messages for ever: at once, or with the
-// argument "call" when a tool is called.
+// argument "call" when a tool is called. With a number its lines have that length.
 func flooder(args []string) {
-	flood(args, "still starting\n")
+	line := "still starting\n"
+	if len(args) > 0 {
+		if n, err := strconv.Atoi(args[0]); err == nil {
+			line = strings.Repeat("=", n) + "\n"
+		}
+	}
+	flood(args, line)
 }
 
 // endless does it without ever ending the line.
