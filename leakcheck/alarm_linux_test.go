@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -20,9 +19,9 @@ import (
 
 // stranger starts a process that this one is not an ancestor of, with the token of
 // another test binary, and returns what ends it.
-func stranger(t testing.TB) (end func()) {
+func stranger(t testing.TB, command string) (end func()) {
 	t.Helper()
-	cmd := exec.Command("sh", "-c", "setsid sleep 60 >/dev/null 2>&1 & echo $!")
+	cmd := exec.Command("sh", "-c", "setsid "+command+" >/dev/null 2>&1 & echo $!")
 	cmd.Env = append(os.Environ(), proctable.TokenVar+"=another")
 	out, err := cmd.Output()
 	require.NoError(t, err)
@@ -37,17 +36,14 @@ func stranger(t testing.TB) (end func()) {
 // busy keeps every processor at work.
 func busy(t testing.TB) (end func()) {
 	t.Helper()
-	var stop atomic.Bool
-	var spinners sync.WaitGroup
-	for range runtime.NumCPU() {
-		spinners.Go(func() {
-			for !stop.Load() {
-			}
-		})
+	var ends []func()
+	for range 2 * runtime.NumCPU() {
+		ends = append(ends, stranger(t, `sh -c 'ulimit -t 60; while :; do :; done'`))
 	}
 	return func() {
-		stop.Store(true)
-		spinners.Wait()
+		for _, end := range ends {
+			end()
+		}
 	}
 }
 
@@ -59,7 +55,7 @@ func TestNoFalseAlarm(t *testing.T) {
 	for round := range 200 {
 		var test recorder
 		leakcheck.VerifyNone(&test)
-		end := stranger(t)
+		end := stranger(t, "sleep 60")
 		var waits sync.WaitGroup
 		for _, script := range []string{"exit 0", "sleep 0.002 & wait", "sleep 0.002 >/dev/null 2>&1 & exit 0", "exec sleep 0.001"} {
 			cmd := exec.Command("sh", "-c", script)

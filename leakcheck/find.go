@@ -52,19 +52,25 @@ func newSearch(s scope, opts []Option) *search {
 
 // run looks until nobody is there, or the settle time is over.
 func (s *search) run() error {
-	deadline := time.Now().Add(s.within)
-	doubts := time.Now().Add(proctable.UnsureBound)
-	for step := firstStep; ; step = min(2*step, lastStep) {
+	begin := time.Now()
+	over := func(looks int) bool {
+		spent := time.Since(begin)
+		return spent > s.within && (looks >= s.looks || spent > patience)
+	}
+	doubts := begin.Add(proctable.UnsureBound)
+	step := firstStep
+	for looks := 1; ; looks++ {
 		leaks, unsure, err := s.look()
 		switch {
 		case err != nil:
 			return fmt.Errorf("leakcheck: cannot look: %w", err)
 		case len(leaks) == 0 && (!unsure || time.Now().After(doubts)):
 			return nil
-		case len(leaks) > 0 && time.Now().After(deadline):
+		case len(leaks) > 0 && over(looks):
 			return &LeakError{Leaks: leaks}
 		}
 		time.Sleep(step)
+		step = min(2*step, lastStep)
 	}
 }
 

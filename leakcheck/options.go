@@ -8,9 +8,16 @@ import (
 	"github.com/stdioguard/stdioguard/internal/proctable"
 )
 
-// defaultWithin is long enough for a process that was told to go to go, on a
-// machine that is busy with other tests.
-const defaultWithin = 2 * time.Second
+const (
+	// defaultWithin is long enough for a process that was told to go to go.
+	defaultWithin = 2 * time.Second
+
+	// On a machine that is so busy with other tests that this process hardly gets a
+	// turn, it is not. The number of looks tells: there it goes on until they are as many as
+	// that, or patience is over. An idle machine gets there in less than two seconds.
+	defaultLooks = 30
+	patience     = 10 * time.Second
+)
 
 // An Option changes what is looked for.
 type Option interface{ apply(*config) }
@@ -21,13 +28,14 @@ func (o option) apply(c *config) { o(c) }
 
 type config struct {
 	within    time.Duration
+	looks     int // at least that many, unless patience is over
 	keepAlive bool
 	ignore    map[proctable.ID]bool
 	commands  []string
 }
 
 func newConfig(opts []Option) *config {
-	c := &config{within: defaultWithin, ignore: make(map[proctable.ID]bool)}
+	c := &config{within: defaultWithin, looks: defaultLooks, ignore: make(map[proctable.ID]bool)}
 	for _, o := range opts {
 		o.apply(c)
 	}
@@ -78,10 +86,11 @@ func IgnoreCommand(name string) Option {
 	return option(func(c *config) { c.commands = append(c.commands, name) })
 }
 
-// Within bounds the time that processes may take to be gone. The default is
-// 2 s. With 0 or less there is one look and no second.
+// Within bounds the time that processes may take to be gone. The default is 2 s, and
+// more only where the machine is so busy that this process hardly gets a turn. With 0 or less
+// there is one look and no second.
 func Within(d time.Duration) Option {
-	return option(func(c *config) { c.within = d })
+	return option(func(c *config) { c.within, c.looks = d, 0 })
 }
 
 // KeepAlive leaves the processes that were found running, to be looked at with
