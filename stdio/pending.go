@@ -44,6 +44,13 @@ func (p *pending) answered(id jsonrpc.ID) {
 	delete(p.ids, id)
 }
 
+func (p *pending) has(id jsonrpc.ID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, waits := p.ids[id]
+	return waits
+}
+
 // pop takes out any one of the calls.
 func (p *pending) pop() (id jsonrpc.ID, ok bool) {
 	p.mu.Lock()

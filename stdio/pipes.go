@@ -1,7 +1,7 @@
 package stdio
 
 import (
-	"errors"
+	"cmp"
 	"os"
 )
 
@@ -18,7 +18,7 @@ func newPipes() (p pipes, err error) {
 	p.childStdin, p.stdin, errs[0] = os.Pipe()
 	p.stdout, p.childStdout, errs[1] = os.Pipe()
 	p.stderr, p.childStderr, errs[2] = os.Pipe()
-	if err := errors.Join(errs[:]...); err != nil {
+	if err := cmp.Or(errs[:]...); err != nil { // what one is short of, so are the others
 		p.closeChild()
 		p.closeOurs()
 		return pipes{}, err

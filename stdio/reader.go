@@ -70,6 +70,7 @@ func (c *conn) readAll(ch *child) {
 		line, owned, err := ch.lines.next()
 		c.receive(ch, line, owned)
 		if err != nil {
+			ch.lines = lines{} // its buffer may be as large as a line
 			c.stdoutEnded(ch, err)
 			return
 		}
@@ -84,12 +85,14 @@ func (c *conn) receive(ch *child, line []byte, owned bool) {
 	if len(line) == 0 || c.deliverBatch(ch, line) {
 		return
 	}
-	msg, err := decode(line, owned)
-	if err != nil {
+	if line[0] != '{' {
 		c.noisy(ch, line)
-		return
+	} else if msg, err := decode(line, owned); err == nil {
+		c.accept(ch, msg)
+	} else {
+		c.noisy(ch, line)
+		c.garbled(line)
 	}
-	c.accept(ch, msg)
 }
 
 // accept delivers a message of the server's.
