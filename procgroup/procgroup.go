@@ -188,11 +188,14 @@ func (c Config) Start(ctx context.Context, cmd *exec.Cmd) (*Group, error) {
 	defer func() { cmd.Env = env }()
 	if own := cmd.Cancel; own != nil {
 		cmd.Cancel = func() error {
-			err := g.cancel() // first: what the caller does may block
+			// Both at once: what the caller does may block, and is often to note why
+			// the tree is about to end.
+			killed := make(chan error, 1)
+			go func() { killed <- g.cancel() }()
 			if !isDefaultCancel(own) {
 				own()
 			}
-			return err
+			return <-killed
 		}
 	}
 	if cmd.WaitDelay == 0 {

@@ -74,7 +74,7 @@ func (c *conn) deliverBatch(ch *child, line []byte) bool {
 	empty := true
 	for part := range parts {
 		msg, err := decode(part, false)
-		if err != nil {
+		if err != nil || c.isUnheard() {
 			return false
 		}
 		if r, ok := msg.(*jsonrpc.Request); ok && r.IsCall() {
@@ -87,6 +87,9 @@ func (c *conn) deliverBatch(ch *child, line []byte) bool {
 	}
 	c.batches.add(calls)
 	for part := range parts {
+		if c.isUnheard() {
+			break
+		}
 		if msg, err := decode(part, false); err == nil {
 			c.accept(ch, msg)
 		}

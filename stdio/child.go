@@ -21,6 +21,7 @@ type child struct {
 	tail   tail
 	noise  noise
 
+	deaf     sync.Once     // it has closed its stdin
 	crashed  atomic.Bool   // it ended before anybody asked it to
 	listened bool          // at its end there was nothing left in its stdin; set before gone
 	waitErr  error         // set before gone
@@ -112,7 +113,6 @@ func (c *conn) watch(ch *child) {
 // end makes known that the connection has ended, and why.
 func (c *conn) end(ch *child) {
 	c.handshake.disarm()
-	c.probe.take() // nobody is left to be asked
 	c.giveUp()
 	overdue, cancel := context.WithTimeout(context.Background(), drainBound)
 	defer cancel()

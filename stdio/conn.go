@@ -154,7 +154,7 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		return nil, ctx.Err()
 	case <-c.ended:
 	}
-	if isContextError(c.cause.Err) {
+	if c.handshake.wasCancelled() {
 		// The context of Connect has ended. A client is about to notice that itself,
 		// and then has the context's own error to tell, where it makes a mere text
 		// of ours.

@@ -16,6 +16,8 @@ import (
 // If line is owned, the message may keep parts of it.
 func decode(line []byte, owned bool) (jsonrpc.Message, error) {
 	if m, ok := split(line); ok {
+		// What is mostly something else must not be held by a small value.
+		owned = owned && 2*max(len(m.result), len(m.params)) >= len(line)
 		if msg := m.message(owned); msg != nil {
 			return msg, nil
 		}

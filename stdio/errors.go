@@ -41,6 +41,7 @@ var (
 	errLifetime    = fmt.Errorf("killed, the context of its command ended: %w", ErrClosed)
 	errExited      = errors.New("exited with status 0")
 	errStdoutEnded = errors.New("closed its stdout but did not exit")
+	errStdinEnded  = errors.New("closed its stdin but did not exit")
 )
 
 // Phase is the part of its life in which a server failed.

@@ -37,6 +37,13 @@ func (t *Transport) connection() *conn {
 	return t.conn
 }
 
+// hasFailed reports whether a write has failed.
+func (w *writer) hasFailed() bool {
+	w.turn <- struct{}{}
+	defer w.yield()
+	return w.broken
+}
+
 // Unprotected returns t with the protection off: the server alone is signalled,
 // as os/exec does. A kill test that passes with it proves nothing.
 func Unprotected(t *Transport) *Transport {

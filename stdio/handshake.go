@@ -65,6 +65,20 @@ func (h *handshake) isReady() bool {
 	return h.ready
 }
 
+// wasCancelled reports whether the context of Connect has ended it.
+func (h *handshake) wasCancelled() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.ready && isContextError(h.expired)
+}
+
+// isFresh reports whether the server is neither ready nor was asked to initialize.
+func (h *handshake) isFresh() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.ready && !h.accepted && h.method != methodInitialize
+}
+
 // sent sees a request before it is written. Once the server is ready, only the
 // initialize that may follow a probe counts.
 func (h *handshake) sent(r *jsonrpc.Request) {

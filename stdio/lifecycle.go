@@ -2,6 +2,8 @@ package stdio
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/stdioguard/stdioguard/procgroup"
 )
@@ -14,11 +16,28 @@ import (
 // The end of ctx, or a second Stop, skips to SIGKILL. The result is that of
 // Close: nil when the server ended at end of file or SIGTERM. Before Connect it
 // returns nil, and Connect then fails; during the handshake, Connect fails with
-// an error that wraps ErrClosed.
+// an error that wraps ErrClosed. Where ctx ends while the server is still being
+// started, Stop returns an error that wraps that of ctx, and the server is stopped as
+// soon as it is there.
 func (t *Transport) Stop(ctx context.Context) error {
 	t.mu.Lock()
-	c, again := t.conn, t.stopped
+	begin, dialed, again := time.Now(), t.dialed, t.stopped
 	t.stopped = true
+	t.mu.Unlock()
+	if dialed == nil {
+		return nil
+	}
+	select {
+	case <-dialed:
+	case <-ctx.Done():
+		select {
+		case <-dialed: // of two that are ready, this one counts
+		default:
+			return t.failure(begin, fmt.Errorf("still being started: %w", ctx.Err()))
+		}
+	}
+	t.mu.Lock()
+	c := t.conn
 	t.mu.Unlock()
 	if c == nil {
 		return nil
@@ -38,8 +57,9 @@ func (t *Transport) Stop(ctx context.Context) error {
 }
 
 // Process returns the process tree of the server, to look at: its pid, its members,
-// what holds it together. It is nil before Connect. To end it, use Stop, which
-// begins with the server's stdin.
+// what holds it together. It is nil before the server was started. To end it, use
+// Stop, which begins with the server's stdin: a server that is killed through its
+// Group counts as one that was killed by somebody else.
 func (t *Transport) Process() *procgroup.Group {
 	t.mu.Lock()
 	defer t.mu.Unlock()

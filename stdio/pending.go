@@ -51,6 +51,12 @@ func (p *pending) has(id jsonrpc.ID) bool {
 	return waits
 }
 
+func (p *pending) len() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.ids)
+}
+
 // pop takes out any one of the calls.
 func (p *pending) pop() (id jsonrpc.ID, ok bool) {
 	p.mu.Lock()

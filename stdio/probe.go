@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/stdioguard/stdioguard/procgroup"
 )
 
 const (
@@ -42,26 +44,22 @@ func probeTimeout(ctx context.Context, patience time.Duration) time.Duration {
 
 // probed sees a request before it is written.
 func (c *conn) probed(r *jsonrpc.Request) {
-	if r.Method != methodDiscover || !r.IsCall() {
-		return
+	if r.Method == methodDiscover && r.IsCall() && c.handshake.isFresh() {
+		go c.awaitProbe(c.current.Load(), c.probe.begin(r.ID))
 	}
-	settled := make(chan struct{})
-	c.probe.take() // one at a time
-	c.probe.mu.Lock()
-	c.probe.id, c.probe.settled = r.ID, settled
-	c.probe.mu.Unlock()
-	go c.awaitProbe(c.current.Load(), settled)
 }
 
 // awaitProbe answers the probe when its time is over. That begins when the server
 // has read it: until then it is starting, and a package runner that downloads
-// it takes its time.
+// it takes its time. Of a server that has ended, watch decides what becomes.
 func (c *conn) awaitProbe(ch *child, settled <-chan struct{}) {
 	tick := time.NewTicker(probeTick)
 	defer tick.Stop()
 	for read := time.Now(); ; {
 		select {
 		case <-settled:
+			return
+		case <-ch.proc.Exited():
 			return
 		case <-tick.C:
 		}
@@ -76,27 +74,43 @@ func (c *conn) awaitProbe(ch *child, settled <-chan struct{}) {
 	}
 }
 
-// take settles the probe in the server's place. It fails if it is settled, or was
-// never sent.
+// begin makes id the request that waits. One before it becomes an ordinary call.
+func (p *probe) begin(id jsonrpc.ID) (settled <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.settle()
+	p.id, p.settled = id, make(chan struct{})
+	return p.settled
+}
+
+func (p *probe) settle() {
+	if p.id.IsValid() {
+		p.id = jsonrpc.ID{}
+		close(p.settled)
+	}
+}
+
+// take settles the probe in the server's place: the caller answers it. It fails if
+// it is settled, or was never sent.
 func (p *probe) take() (id jsonrpc.ID, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.id.IsValid() {
 		return id, false
 	}
-	id, p.id = p.id, jsonrpc.ID{}
+	id = p.id
 	p.answered = id
-	close(p.settled)
+	p.settle()
 	return id, true
 }
 
-// heard sees an answer of the server's, and reports whether it comes too late.
+// heard sees an answer of the server's, or that the request was not sent, and
+// reports whether it comes too late.
 func (p *probe) heard(id jsonrpc.ID) (late bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.id.IsValid() && p.id == id {
-		p.id = jsonrpc.ID{}
-		close(p.settled)
+		p.settle()
 	}
 	return p.answered.IsValid() && p.answered == id
 }
@@ -109,11 +123,9 @@ func (c *conn) refuseProbe(id jsonrpc.ID, why string) {
 	}})
 }
 
-// startOnceMore starts the server again if it has died of the probe: by itself,
-// having read it, with nothing said to it. Who died before, of a missing key
-// perhaps, would die again.
+// startOnceMore starts the server again if it has died of the probe.
 func (c *conn) startOnceMore(died *child) *child {
-	if !died.crashed.Load() || !died.listened || c.blamed() != nil {
+	if !c.diedOfProbe(died) {
 		return nil
 	}
 	id, ok := c.probe.take()
@@ -125,12 +137,27 @@ func (c *conn) startOnceMore(died *child) *child {
 	if c.isStopping() {
 		return nil
 	}
-	ch, err := c.launch(c.spare)
-	if err != nil {
+	spare := c.spare
+	c.spare = nil
+	ch, err := c.launch(spare)
+	switch {
+	case err == nil:
+	case isContextError(err):
+		c.blame(errLifetime)
+		return nil
+	default:
 		c.blame(fmt.Errorf("ended at %s, and could not be started once more: %w", methodDiscover, err))
 		return nil
 	}
 	c.adopt(ch)
 	go c.refuseProbe(id, "the server ended, and was started once more")
 	return ch
+}
+
+// diedOfProbe: it ended by itself, for the first time, when it had read the probe and
+// nothing else was asked of it. Who ends before, of a missing key perhaps, would
+// end again. What Leftovers keeps would be there twice.
+func (c *conn) diedOfProbe(died *child) bool {
+	return died.crashed.Load() && died.listened && died.writer.hasSentAll() && c.blamed() == nil &&
+		c.spare != nil && c.pending.len() == 1 && c.transport.Group.Leftovers != procgroup.Keep
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/stretchr/testify/require"
 
 	"github.com/stdioguard/stdioguard/stdio"
@@ -89,6 +90,21 @@ func TestAServerThatExitsUnaskedIsNotStartedAgain(t *testing.T) {
 	}
 	_, err := stdio.Connect(t.Context(), newClient(), transport, nil)
 	require.ErrorContains(t, err, "exit status 3")
+	w.Gone(t)
+	require.Equal(t, 1, lives(w))
+}
+
+// After the handshake a request is a request, whatever its name: a death of it is a
+// death.
+func TestDiscoverAfterTheHandshakeIsNoProbe(t *testing.T) {
+	transport, w := zoo(t, servers.Command("purist"), atEOF)
+	c := handshake(t, transport)
+	require.NoError(t, c.Write(t.Context(), message(t, 2, "server/discover", struct{}{})))
+	msg, err := c.Read(t.Context())
+	require.NoError(t, err)
+	require.ErrorContains(t, msg.(*jsonrpc.Response).Error, "running: exit status 7; the call was sent")
+	_, err = c.Read(t.Context())
+	require.ErrorContains(t, err, "exit status 7")
 	w.Gone(t)
 	require.Equal(t, 1, lives(w))
 }

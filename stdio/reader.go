@@ -114,6 +114,18 @@ func (c *conn) deliver(msg jsonrpc.Message) {
 	}
 }
 
+// isUnheard reports whether nobody takes messages any more.
+func (c *conn) isUnheard() bool {
+	select {
+	case <-c.abandoned:
+		return true
+	case <-c.overdue.Done():
+		return true
+	default:
+		return false
+	}
+}
+
 // stdoutEnded sees to a server that cannot be heard any more.
 func (c *conn) stdoutEnded(ch *child, err error) {
 	if !errors.Is(err, io.EOF) {

@@ -72,6 +72,14 @@ func TestNoiseIsCountedFromTheLastMessage(t *testing.T) {
 	}
 }
 
+// Nobody waits for the end of a long array that nobody takes.
+func TestABatchThatNobodyTakes(t *testing.T) {
+	conn, ch := newTestConn(t)
+	close(conn.abandoned)
+	conn.receive(ch, []byte(`[{"jsonrpc":"2.0","id":1,"method":"ping"},`+wholeMessage+`]`), false)
+	require.Empty(t, conn.batches.open, "it was left at its first element")
+}
+
 func TestReceive(t *testing.T) {
 	conn, ch := newTestConn(t)
 	for _, line := range []string{wholeMessage, "\ufeff" + wholeMessage, " \t" + wholeMessage + " \r"} {

@@ -71,6 +71,10 @@ func (d *dialed) explain(err error) error {
 		}
 		return d.failure(time.Now(), err)
 	}
+	var known *Error
+	if errors.As(err, &known) { // the answer to a request of the handshake
+		err = known.Err
+	}
 	stopped := c.stopped.Load() // by the caller, in the middle of the handshake
 	e := c.newError(err)        // while it runs: what stderr says of being stopped is not the cause
 	c.Close()

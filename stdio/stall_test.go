@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/stdioguard/stdioguard/stdio"
@@ -39,6 +40,32 @@ func TestAWriteThatIsGivenUpSaysWhy(t *testing.T) {
 	require.NoError(t, transport.Err(), "it goes on")
 	require.NoError(t, c.Close())
 	w.Gone(t)
+}
+
+// A server that has closed its stdin and lives on is failed: nobody can speak to it
+// any more.
+func TestAServerThatClosesItsStdin(t *testing.T) {
+	for via, connect := range connectors {
+		t.Run(via, func(t *testing.T) {
+			t.Parallel()
+			transport, w := zoo(t, servers.Command("closer", "stdin"), atEOF)
+			session, err := connect(t.Context(), transport)
+			require.NoError(t, err)
+			results := make(chan error, 1)
+			go func() { results <- call(session) }()
+			poll(t, "the first call was not sent", func() bool { return stdio.Pending(transport) == 1 })
+			for transport.Err() == nil {
+				ctx, cancel := context.WithTimeout(t.Context(), short)
+				session.CallTool(ctx, &mcp.CallToolParams{Name: "ping"}) // until one meets the closed pipe
+				cancel()
+			}
+			err = received(t, "the first call", results)
+			require.ErrorContains(t, err, "running: closed its stdin but did not exit; the call was sent")
+			require.ErrorIs(t, err, stdio.ErrOutcomeUnknown)
+			require.ErrorContains(t, transport.Err(), "closed its stdin but did not exit")
+			w.Gone(t)
+		})
+	}
 }
 
 // Without a context, a server that reads nothing is failed, with all that waits

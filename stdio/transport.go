@@ -29,13 +29,14 @@
 //
 //	what is waited for        who waits        what ends it
 //	a message                 Read             message; the server's end; its context
-//	room in the stdin pipe    Write            room; its context; 60 s without any; the server's end
+//	room in the stdin pipe    Write            room; its context; 60 s with little; the server's end
 //	the turn to write         Write            as above, for whoever has the turn
 //	an answer to the probe    a timer          answer; 5 s, or half of the handshake's time, after it was read
+//	the start                 Connect          what exec.Cmd.Start does; Stop is not held up by it
 //	the handshake             a timer          it is done; HandshakeTimeout; the context of Connect
 //	end of file, SIGTERM      the ladder       the tree is gone; TerminateDuration each
 //	the tree to vanish        Close, Stop      5 s after SIGKILL at the latest
-//	stdout ended, no exit     reader           exit; 2 s
+//	stdin or stdout ended     writer, reader   exit; 2 s
 //	pipes held by strangers   reader, tail     100 ms of silence, or 1 MiB
 //	the client to Read        reader           Read; Close; 2 s after the server's end
 //	OnNoise                   reader           its return; Close goes on 2 s after the server's end
@@ -153,7 +154,7 @@ type Transport struct {
 	start func(context.Context, *exec.Cmd) (process, error)
 
 	mu      sync.Mutex
-	used    bool
+	dialed  chan struct{} // not nil: Connect was called; closed: it has started the server, or failed
 	stopped bool
 	conn    *conn
 	err     error // why Connect failed before there was a conn
@@ -193,17 +194,27 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 func (t *Transport) dial(ctx context.Context) (*conn, error) {
 	begin := time.Now()
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.used {
+	if t.dialed != nil {
+		t.mu.Unlock()
 		return nil, t.failure(begin, fmt.Errorf("transport was already connected: %w", os.ErrInvalid))
 	}
-	t.used = true
-	c, err := t.connect(ctx, begin)
+	dialed := make(chan struct{})
+	t.dialed = dialed
+	t.mu.Unlock()
+	defer close(dialed)
+
+	c, err := t.connect(ctx, begin) // may take long: nobody waits for the lock meanwhile
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if err != nil {
 		t.err = t.failure(begin, err)
 		return nil, t.err
 	}
 	t.conn = c
+	if t.stopped { // meanwhile
+		c.stopped.Store(true)
+		c.shutdown()
+	}
 	return c, nil
 }
 
@@ -238,10 +249,16 @@ func (t *Transport) check(ctx context.Context) error {
 		return &procgroup.StartError{What: "HandshakeTimeout", Path: t.HandshakeTimeout.String(), Err: errNegative}
 	case t.Noise != SkipNoise && t.Noise != FailOnNoise:
 		return &procgroup.StartError{What: "Noise", Path: fmt.Sprint(int(t.Noise)), Err: os.ErrInvalid}
-	case t.stopped:
+	case t.isStopped():
 		return ErrClosed
 	}
 	return ctx.Err()
+}
+
+func (t *Transport) isStopped() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stopped
 }
 
 var (

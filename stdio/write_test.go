@@ -136,9 +136,11 @@ func TestWriteThatIsRefused(t *testing.T) {
 	require.Zero(t, stdio.Pending(transport), "it was not sent")
 
 	var typed *stdio.Error
-	err := c.Write(t.Context(), nil)
-	require.ErrorIs(t, err, os.ErrInvalid)
-	require.ErrorAs(t, err, &typed)
+	for _, nothing := range []jsonrpc.Message{nil, (*jsonrpc.Request)(nil), (*jsonrpc.Response)(nil)} {
+		err := c.Write(t.Context(), nothing)
+		require.ErrorIs(t, err, os.ErrInvalid)
+		require.ErrorAs(t, err, &typed)
+	}
 
 	require.NoError(t, c.Write(t.Context(), message(t, 3, "ping", struct{}{})))
 	msg, err := c.Read(t.Context())

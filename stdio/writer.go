@@ -21,6 +21,8 @@ type writer struct {
 	closed chan struct{}
 	once   sync.Once
 
+	sent, broken bool // under the turn: whole frames, and one that failed
+
 	patience time.Duration // with a server that takes nothing
 	stalled  *time.Timer   // runs while somebody writes
 	moved    atomic.Int64  // when the last whole chunk was taken, in Unix nanoseconds
@@ -127,7 +129,15 @@ func (w *writer) send(frame []byte) (n int, err error) {
 			w.moved.Store(time.Now().UnixNano())
 		}
 	}
+	w.sent, w.broken = w.sent || err == nil, w.broken || err != nil
 	return n, err
+}
+
+// hasSentAll reports whether something was sent, and all that was tried. It may be
+// called when the writer is closed, and nothing is sent any more then.
+func (w *writer) hasSentAll() bool {
+	w.turn <- struct{}{} // and keeps it
+	return w.sent && !w.broken
 }
 
 // movedSince returns when the server last took something, or begin if that was

@@ -4,9 +4,21 @@ import "os"
 
 func init() { register("closer", closer) }
 
-// closer closes its stdout before it has said a word, and stays.
-func closer([]string) {
-	os.Stdout.Close()
-	serve(polite)
-	forever()
+// closer closes its stdout before it has said a word, and stays. With "stdin" it is
+// ordinary until the first request after its handshake: it closes its stdin then,
+// without an answer, and stays.
+func closer(args []string) {
+	if len(args) == 0 {
+		os.Stdout.Close()
+		serve(polite)
+		forever()
+	}
+	serve(func(r request) {
+		if r.Method == "initialize" || r.Method == "server/discover" {
+			polite(r)
+			return
+		}
+		os.Stdin.Close()
+		forever()
+	})
 }

@@ -9,7 +9,7 @@ import (
 func init() { register("purist", purist) }
 
 // purist knows initialize as the first message and nothing else: at any other it
-// exits 7, as servers from before 2026-07-28 do. With "patient" it ignores what
+// exits 7, as servers from before 2026-07-28 do, and at server/discover at any time. With "patient" it ignores what
 // comes before, with "late" it answers that after initialize, with success. With
 // "hopeless" it exits 8 at initialize, too. With "parent" it has a child that
 // does not end by itself.
@@ -21,7 +21,7 @@ func purist(args []string) {
 	initialized := false
 	serve(func(r request) {
 		switch {
-		case initialized:
+		case initialized && r.Method != "server/discover":
 			polite(r)
 		case r.Method != "initialize":
 			if !slices.Contains(args, "patient") && !slices.Contains(args, "late") {
