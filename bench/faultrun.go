@@ -28,7 +28,7 @@ const (
 // runFaults runs all cells, some at once: they mostly wait.
 func runFaults(ctx context.Context, wanted []fault) []Fault {
 	results := make([]Fault, len(wanted))
-	turns := make(chan struct{}, 6)
+	turns := make(chan struct{}, 8)
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for i, f := range wanted {

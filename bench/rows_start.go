@@ -127,7 +127,9 @@ func killPlan() plan {
 		before: fits(1000, 1<<20, 0),
 	}
 	for _, column := range []string{ours, gocmd, leakless, plain} {
-		p.contenders = append(p.contenders, contender{column: column, sample: killTree(starters[column], 1000)})
+		p.contenders = append(p.contenders, contender{column: column, sample: func(ctx context.Context) (float64, error) {
+			return killTree(starters[column], scaled(1000))(ctx)
+		}})
 	}
 	return p
 }
