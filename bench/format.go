@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 )
 
 // number writes a number with three digits that count.
@@ -69,5 +68,3 @@ func plural(n int, word string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, word)
 }
-
-func indent(s string, by int) string { return strings.Repeat(" ", by) + s }

@@ -125,6 +125,9 @@ func measureFleet(ctx context.Context, column string, n int, short bool) (all fl
 	return all
 }
 
+// patientRung lets a fleet end by itself, however busy its end is.
+const patientRung = 5 * time.Second
+
 func oneFleet(ctx context.Context, column string, n int) (f fleet) {
 	ctx, cancel := context.WithTimeout(ctx, sampleBound)
 	defer cancel()
@@ -133,7 +136,7 @@ func oneFleet(ctx context.Context, column string, n int) (f fleet) {
 		return fleet{err: err}
 	}
 	begin := time.Now()
-	all, err := connectMany(ctx, column, n, min(n, 16), tinyServer)
+	all, err := connectMany(ctx, column, n, min(n, 16), patientRung, tinyServer)
 	f.start = since(begin)
 	if err == nil {
 		f.goroutines = float64(runtime.NumGoroutine()) - before.goroutines

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
 	"time"
 
@@ -72,7 +71,9 @@ func startGoCmd(_ context.Context, cmd *exec.Cmd) (*running, error) {
 	for c.Status().PID == 0 { // it starts in the background, and tells nobody when it has
 		select {
 		case s := <-status:
-			return nil, fmt.Errorf("go-cmd: not started: %w", errors.Join(s.Error, os.ErrInvalid))
+			if s.PID == 0 {
+				return nil, fmt.Errorf("go-cmd: not started: %w", s.Error)
+			}
 		case <-time.After(50 * time.Microsecond):
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -48,7 +49,7 @@ func idlePlan(name, unit string, limit float64, what int) plan {
 			if err != nil {
 				return 0, err
 			}
-			all, err := connectMany(ctx, column, n, n, tinyServer)
+			all, err := connectMany(ctx, column, n, n, rung, tinyServer)
 			defer closeMany(all)
 			if err != nil {
 				return 0, err
@@ -75,7 +76,7 @@ func settledCensus(before census, n int) (per [3]float64) {
 
 // connectMany connects to so many servers, so many of them at once. Those that it
 // has connected to it returns with an error as well.
-func connectMany(ctx context.Context, column string, count, atOnce int, command func() *exec.Cmd) ([]*session, error) {
+func connectMany(ctx context.Context, column string, count, atOnce int, rung time.Duration, command func() *exec.Cmd) ([]*session, error) {
 	var mu sync.Mutex
 	var all []*session
 	err := callers(atOnce, count, func() error {
@@ -128,7 +129,7 @@ func stubbornPlan() plan {
 }
 
 func closing(ctx context.Context, column string, n int) (float64, error) {
-	all, err := connectMany(ctx, column, n, 8, func() *exec.Cmd { return servers.Command("stubborn") })
+	all, err := connectMany(ctx, column, n, 8, rung, func() *exec.Cmd { return servers.Command("stubborn") })
 	begin := time.Now()
 	closeMany(all)
 	return since(begin), err
@@ -149,8 +150,9 @@ func find(context.Context) (float64, error) {
 	return since(begin), err
 }
 
-// strangers starts processes that are neither ours nor look like it: their parent
-// has gone, and their environment is empty. It returns how to end them.
+// strangers starts processes as a machine is full of: another shell's children. They
+// are neither ours nor look like it: that shell has lost its parent, and the
+// environment is empty. It returns how to end them.
 func strangers(_ context.Context, n int) (func(), error) {
 	if reason := room(n, 1<<20, 0); reason != "" {
 		return nil, errors.New(reason)
@@ -159,7 +161,8 @@ func strangers(_ context.Context, n int) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("sh", "-c", `i=0; while [ $i -lt `+number(float64(n))+` ]; do sleep 600 & i=$((i+1)); done`)
+	script := `(i=0; while [ $i -lt ` + number(float64(n)) + ` ]; do sleep 600 & i=$((i+1)); done; echo r; wait) &`
+	cmd := exec.Command("sh", "-c", script)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	cmd.Stdout = w
 	cmd.SysProcAttr = ownGroup()
@@ -170,11 +173,17 @@ func strangers(_ context.Context, n int) (func(), error) {
 		return nil, err
 	}
 	pgid := cmd.Process.Pid // theirs for as long as one of them lives
-	err = cmd.Wait()
-	return func() {
+	end := func() {
 		defer r.Close()
 		killGroup(pgid)
 		r.SetReadDeadline(time.Now().Add(30 * time.Second))
-		r.Read(make([]byte, 1)) // end of file: they are gone
-	}, err
+		io.Copy(io.Discard, r) // end of file: they are gone
+	}
+	r.SetReadDeadline(time.Now().Add(50 * time.Second))
+	_, notThere := io.ReadFull(r, make([]byte, 2))
+	if err := errors.Join(cmd.Wait(), notThere); err != nil {
+		end()
+		return nil, err
+	}
+	return end, nil
 }

@@ -29,16 +29,6 @@ func privateMemory(pid int) (int, error) {
 	return total, nil
 }
 
-// ownMemory is what the kernel counts as resident of this process.
-func ownMemory() (int, error) {
-	raw, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0, err
-	}
-	pages, err := strconv.Atoi(strings.Fields(string(raw))[1])
-	return pages * os.Getpagesize(), err
-}
-
 // cpuTime returns what a process has used, to a tick of the kernel's clock, and how
 // often it was woken, which is finer.
 func cpuTime(pid int) (used time.Duration, woken int, err error) {

@@ -10,8 +10,6 @@ import (
 
 func privateMemory(int) (int, error) { return 0, errors.ErrUnsupported }
 
-func ownMemory() (int, error) { return 0, errors.ErrUnsupported }
-
 func cpuTime(int) (time.Duration, int, error) { return 0, 0, errors.ErrUnsupported }
 
 // room knows no limits here but that of descriptors, and is careful.
