@@ -134,7 +134,7 @@ func checkFaults(t *testing.T, r Report) {
 				t.Errorf("%s, %s has neither a time nor a reason", f.name, column)
 			}
 		}
-		if a := got.Cells[ours]; a.Returned < 0 || len(a.Left) > 0 || a.Reason != "" {
+		if a := got.Cells[ours]; a.Returned < 0 || len(a.Left) > 0 || a.Reason != "" && !(f.starved && raceDetector) {
 			t.Errorf("%s: of this library: %+v", f.name, a)
 		}
 	}

@@ -53,6 +53,9 @@ func (f fault) run(ctx context.Context, column string) (after Aftermath) {
 	if ctx.Err() != nil {
 		return Aftermath{Reason: "out of time"}
 	}
+	if f.starved && raceDetector {
+		return Aftermath{Reason: "the race detector does not live within the host's limit of memory"}
+	}
 	t := &stand{}
 	defer t.cleanUp()
 	w := servers.NewWitness(t)

@@ -21,8 +21,8 @@ type growthPlan struct {
 func growthPlans() []growthPlan {
 	return []growthPlan{
 		{name: "servers", sizes: []int{1, 10, 100, 500}, small: 10, run: growServers},
-		{name: "trees", sizes: []int{10, 100, 1000, 4000}, small: 100, run: growTrees},
 		{name: "lines", sizes: []int{tiny.Smallest, 1 << 10, 16 << 10, 256 << 10, 1 << 20, 16 << 20}, small: 16 << 10, run: growLines},
+		{name: "trees", sizes: []int{10, 100, 1000, 4000}, small: 100, run: growTrees},
 	}
 }
 

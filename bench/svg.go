@@ -12,7 +12,7 @@ import (
 // costs more.
 const (
 	chartWidth = 760
-	chartLeft  = 250 // where the axis begins
+	chartLeft  = 150 // where the axis begins
 	chartRight = 730
 	chartTop   = 64
 	chartStep  = 24
