@@ -38,10 +38,14 @@ func quantity(x float64, unit string) string {
 	return number(x) + " " + unit
 }
 
-// cellText is a cell with its spread, and a "~" where that is wide.
+// cellText is a cell with its spread, and a "~" where that is wide. Of one sample
+// there is no spread to tell.
 func cellText(c Cell, unit string) string {
 	if c.Reason != "" {
 		return "failed"
+	}
+	if len(c.Samples) == 1 {
+		return quantity(c.Median, unit) + " (once)"
 	}
 	mark := ""
 	if c.Noisy() {
