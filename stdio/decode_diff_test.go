@@ -144,7 +144,7 @@ func TestDecodeAgreesOnAnything(t *testing.T) {
 
 // What is owned is kept and not copied, and nobody can append into what follows it.
 func TestDecodeKeepsWhatIsOwned(t *testing.T) {
-	line := []byte(`{"jsonrpc":"2.0","result":{"a":1},"id":1}`)
+	line := []byte(`{"jsonrpc":"2.0","result":{"a":"it is the most that is in the line"},"id":1}`)
 	for _, owned := range []bool{true, false} {
 		msg, err := decode(line, owned)
 		require.NoError(t, err)
@@ -154,6 +154,12 @@ func TestDecodeKeepsWhatIsOwned(t *testing.T) {
 			require.Equal(t, len(result), cap(result))
 		}
 	}
+
+	line = []byte(`{"jsonrpc":"2.0","result":{"a":1},"id":1,"padding":"` + strings.Repeat("x", 100) + `"}`)
+	msg, err := decode(line, true)
+	require.NoError(t, err)
+	clear(line)
+	require.Equal(t, `{"a":1}`, string(msg.(*jsonrpc.Response).Result), "a small part holds no large line")
 }
 
 func FuzzDecode(f *testing.F) {

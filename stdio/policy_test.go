@@ -54,7 +54,7 @@ func TestOnNoiseThatMisbehaves(t *testing.T) {
 	healthy, _ := zoo(t, servers.Command("ordinary"), atEOF)
 	other := connect(t, healthy)
 	release := make(chan struct{})
-	defer close(release)
+	t.Cleanup(func() { close(release) })
 	for name, c := range map[string]struct {
 		hook func([]byte)
 		says string
@@ -65,6 +65,7 @@ func TestOnNoiseThatMisbehaves(t *testing.T) {
 	} {
 		for via, connect := range connectors {
 			t.Run(name+"/"+via, func(t *testing.T) {
+				t.Parallel()
 				transport, w := zoo(t, servers.Command("chatterbox", "up\n"), atEOF)
 				transport.OnNoise = c.hook
 				if name == "blocks in a handshake" {

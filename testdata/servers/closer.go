@@ -1,6 +1,9 @@
 package servers
 
-import "os"
+import (
+	"os"
+	"slices"
+)
 
 func init() { register("closer", closer) }
 
@@ -8,7 +11,7 @@ func init() { register("closer", closer) }
 // ordinary until the first request after its handshake: it closes its stdin then,
 // without an answer, and stays.
 func closer(args []string) {
-	if len(args) == 0 {
+	if !slices.Contains(args, "stdin") {
 		os.Stdout.Close()
 		serve(polite)
 		forever()
