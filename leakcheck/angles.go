@@ -181,7 +181,7 @@ func (f *family) addSeen(seen map[proctable.ID]int) {
 // addKin adds whoever descends from a member or shares a session or group with one,
 // until there is nobody new.
 func (f *family) addKin(origin proctable.Process) {
-	for before := -1; before < len(f.members); {
+	for before := 0; before < len(f.members); {
 		before = len(f.members)
 		roots := make([]int, 0, before)
 		sessions, groups := make(map[int]bool), make(map[int]bool)
