@@ -92,7 +92,7 @@ func TestTwinsPassAgainAndAgain(t *testing.T) {
 	twins, err := filepath.Glob("testdata/leaks/*_repaired")
 	require.NoError(t, err)
 	require.Len(t, twins, len(packagesThatLeak))
-	args := []string{"test", "-vet=off", "-p=8", "-parallel=4", "-count=" + rounds}
+	args := []string{"test", "-vet=off", "-p=8", "-parallel=4", "-timeout=200s", "-count=" + rounds}
 	for _, twin := range append(twins, "testdata/leaks/forgetful", "testdata/leaks/orphan", "testdata/leaks/doublefork") {
 		args = append(args, "./"+twin)
 	}

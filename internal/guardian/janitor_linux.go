@@ -19,7 +19,7 @@ func init() {
 		}
 		return
 	}
-	j := &janitor{guard: guard{socket: fd, host: host, spec: Spec{Files: 3}}, token: token, found: make(map[leftover]string)}
+	j := &janitor{guard: guard{socket: fd, host: host, spec: Spec{Files: 3}}, token: token}
 	j.run()
 	syscall.Exit(0)
 }
@@ -45,12 +45,17 @@ type janitor struct {
 	hostStart uint64
 	spared    []leftover
 
+	// strangers do not have the token, and never will: the host's stderr is held while
+	// we look, so they are not read again.
+	strangers map[int]bool
+
 	found map[leftover]string // what was killed, and its description
 	order []leftover
 	alive map[leftover]bool // of those, who was there at the last look
 }
 
 func (j *janitor) run() {
+	j.strangers, j.found = make(map[int]bool), make(map[leftover]string)
 	j.closeStrangers()
 	deafen()
 	j.pidfd = pidfdOpen(j.host)
@@ -123,15 +128,22 @@ func (j *janitor) look(guardians bool) (busy, unsure bool) {
 	j.alive = make(map[leftover]bool)
 	for _, name := range names("/proc") {
 		pid, _, ok := number(name + " ")
-		if !ok || pid == syscall.Getpid() {
+		if !ok || pid == syscall.Getpid() || j.strangers[pid] {
+			continue
+		}
+		kernel, start := statOf(pid)
+		if kernel || start < j.hostStart {
+			j.strangers[pid] = start > 0
 			continue
 		}
 		switch environ, shown := environOf(pid); {
 		case !shown: // of another user, or gone
 		case environ == "":
-			kernel, start := statOf(pid)
-			unsure = unsure || !kernel && start > 0 && start >= j.hostStart
+			unsure = unsure || start > 0
 		case !j.carries(environ):
+			// Right after a fork it has the environment of its parent, and that of the
+			// host itself has no token in it.
+			j.strangers[pid] = start+ticksPerSecond < uptime()
 		default:
 			_, guards := inEnviron(environ, Var)
 			busy = (guards && !guardians || j.end(pid)) || busy

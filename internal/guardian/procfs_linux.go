@@ -1,6 +1,9 @@
 package guardian
 
-import "syscall"
+import (
+	"syscall"
+	"unsafe"
+)
 
 // What a janitor reads of processes that are not its children.
 
@@ -23,6 +26,18 @@ func statOf(pid int) (kernel bool, start uint64) {
 		return false, 0
 	}
 	return bits&kthread != 0, begin
+}
+
+// ticksPerSecond is the unit of the time at which a process began: USER_HZ, the same on
+// every architecture that Go runs on.
+const ticksPerSecond = 100
+
+// uptime returns the time since boot, as the times of processes are told.
+func uptime() uint64 {
+	const clockBoottime = 7
+	var t syscall.Timespec
+	syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockBoottime, uintptr(unsafe.Pointer(&t)), 0)
+	return uint64(t.Nano()) / (1e9 / ticksPerSecond)
 }
 
 func fields(s string) (list []string) {
