@@ -1,11 +1,11 @@
 package leakcheck_test
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,8 +60,9 @@ func TestSameAnswersEverywhere(t *testing.T) {
 					t.Skipf("SKIPPED: %v: %s", err, out)
 				}
 			}
+			answers := runAll(t, prefix, dir)
 			for _, p := range packages {
-				code, report := runIn(t, prefix, filepath.Join(dir, p+".test"))
+				code, report := answers[p+".test"].code, answers[p+".test"].report
 				switch want := goldenReport(t, "leaks/"+p); {
 				case place == "pid 1" && p == "zombie":
 				case place == "pid 1":
@@ -74,24 +75,39 @@ func TestSameAnswersEverywhere(t *testing.T) {
 					require.NotZero(t, code, p)
 					require.Equal(t, want, report, p)
 				}
-				code, report = runIn(t, prefix, filepath.Join(dir, p+"_repaired.test"))
-				require.Zero(t, code, "%s: %s", p, report)
-				require.Empty(t, report, p)
+				twin := answers[p+"_repaired.test"]
+				require.Zero(t, twin.code, "%s: %s", p, twin.output)
+				require.Empty(t, twin.report, p)
 			}
 		})
 	}
 }
 
-func runIn(t *testing.T, prefix []string, binary string) (code int, report string) {
+type answer struct {
+	code           int
+	output, report string
+}
+
+// runAll runs all test binaries of a directory beside each other.
+func runAll(t *testing.T, prefix []string, dir string) map[string]answer {
 	t.Helper()
-	args := append(prefix[:len(prefix):len(prefix)], binary, "-test.parallel=4", "-test.timeout=30s")
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Dir = "/"
-	cmd.WaitDelay = 20 * time.Second
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatalf("%v: %s", err, out)
+	binaries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	answers := make(map[string]answer)
+	var mu sync.Mutex
+	var runs sync.WaitGroup
+	for _, b := range binaries {
+		args := append(prefix[:len(prefix):len(prefix)], filepath.Join(dir, b.Name()), "-test.parallel=4", "-test.timeout=60s")
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Dir = "/"
+		cmd.WaitDelay = 20 * time.Second
+		runs.Go(func() {
+			out, _ := cmd.CombinedOutput() // the code tells
+			mu.Lock()
+			defer mu.Unlock()
+			answers[b.Name()] = answer{cmd.ProcessState.ExitCode(), string(out), anonymous(reportIn(string(out)))}
+		})
 	}
-	return cmd.ProcessState.ExitCode(), anonymous(reportIn(string(out)))
+	runs.Wait()
+	return answers
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestFatal(t *testing.T) {
-	leakcheck.VerifyNone(t, leakcheck.Within(100*time.Millisecond))
+	leakcheck.VerifyNone(t, leakcheck.Within(time.Second))
 	cmd := exec.Command("sleep", "74")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/stdioguard/stdioguard/leakcheck"
 )
 
-func TestMain(m *testing.M) { leakcheck.VerifyTestMain(m, leakcheck.Within(100*time.Millisecond)) }
+func TestMain(m *testing.M) { leakcheck.VerifyTestMain(m, leakcheck.Within(time.Second)) }
 
 func TestHolder(t *testing.T) {
 	cmd := exec.Command("sleep", "62")

@@ -9,7 +9,7 @@ import (
 	"github.com/stdioguard/stdioguard/leakcheck"
 )
 
-func TestMain(m *testing.M) { leakcheck.VerifyTestMain(m, leakcheck.Within(100*time.Millisecond)) }
+func TestMain(m *testing.M) { leakcheck.VerifyTestMain(m, leakcheck.Within(time.Second)) }
 
 func TestGuilty(t *testing.T) {
 	leakcheck.VerifyNone(t)
