@@ -93,7 +93,8 @@ func (d *direct) signal(sig os.Signal, strays []proctable.Process) error {
 }
 
 // terminate wakes the stopped: they take no TERM.
-func (d *direct) terminate(strays []proctable.Process) error {
+func (d *direct) terminate() error {
+	strays, _ := d.alive() // those that a group signal does not reach
 	err := d.signal(syscall.SIGTERM, strays)
 	d.signal(syscall.SIGCONT, strays)
 	return err

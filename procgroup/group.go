@@ -166,9 +166,9 @@ func (g *Group) await(ctx context.Context) bool {
 		poll   <-chan time.Time // runs from the leader's exit on
 		check  verifier
 	)
-	begin := func(d time.Duration, strays []proctable.Process) bool {
+	begin := func(d time.Duration) bool {
 		// A TERM that cannot be sent is a rung left out, not a failure.
-		if err := g.tree.terminate(strays); errors.Is(err, errors.ErrUnsupported) {
+		if err := g.tree.terminate(); errors.Is(err, errors.ErrUnsupported) {
 			return false
 		}
 		grace = time.After(d)
@@ -187,8 +187,7 @@ func (g *Group) await(ctx context.Context) bool {
 			if grace != nil {
 				continue // the leader has ended, and its leftovers were told
 			}
-			escapees, _ := g.tree.alive() // those that a group signal does not reach
-			if !begin(g.grace, escapees) {
+			if !begin(g.grace) {
 				return false
 			}
 		case <-exited:
@@ -199,7 +198,7 @@ func (g *Group) await(ctx context.Context) bool {
 		case <-poll:
 			if alive, err := g.tree.alive(); check.gone(alive, err) {
 				return true
-			} else if (len(alive) > 0 || err != nil) && grace == nil && !begin(min(g.grace, sweepGrace), alive) {
+			} else if (len(alive) > 0 || err != nil) && grace == nil && !begin(min(g.grace, sweepGrace)) {
 				return false
 			}
 			poll = time.After(check.step())

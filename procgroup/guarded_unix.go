@@ -149,9 +149,12 @@ func (g *guarded) signal(sig os.Signal, strays []proctable.Process) error {
 	return signalStrays(s, g.server, strays)
 }
 
-// terminate leaves it all to the guardian, as long as there is one.
-func (g *guarded) terminate(strays []proctable.Process) error {
+// terminate leaves it all to the guardian, as long as there is one: to look for
+// strays as well would make the stop of many servers read the whole table for
+// each of them.
+func (g *guarded) terminate() error {
 	if g.hasEnded() {
+		strays, _ := g.alive()
 		return g.signal(syscall.SIGTERM, strays)
 	}
 	g.socket.Write([]byte{guardian.Terminate})

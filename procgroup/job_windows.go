@@ -143,7 +143,7 @@ func (j *job) pid() int { return j.leader }
 func (j *job) exited() <-chan struct{} { return j.ended }
 
 // terminate: there is no asking here.
-func (j *job) terminate([]proctable.Process) error { return errors.ErrUnsupported }
+func (j *job) terminate() error { return errors.ErrUnsupported }
 
 func (j *job) lost() error { return nil }
 

@@ -48,7 +48,7 @@ func (f *fakeTree) alive() ([]proctable.Process, error) {
 	return f.members, f.listErr
 }
 
-func (f *fakeTree) terminate([]proctable.Process) error { return f.signal(syscall.SIGTERM, nil) }
+func (f *fakeTree) terminate() error { return f.signal(syscall.SIGTERM, nil) }
 
 func (f *fakeTree) signal(sig os.Signal, _ []proctable.Process) error {
 	name := sig.String()

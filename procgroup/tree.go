@@ -32,8 +32,9 @@ type tree interface {
 	signal(sig os.Signal, strays []proctable.Process) error
 
 	// terminate sends SIGTERM to the whole tree, also to those of it that are
-	// stopped, and to the given strays. It is otherwise like signal.
-	terminate(strays []proctable.Process) error
+	// stopped, and to its strays, as far as it can find them. It is otherwise like
+	// signal.
+	terminate() error
 
 	// alive lists the live members of the tree, escapees included as far as the
 	// mechanism can find them. An error means that the list may be incomplete.

@@ -8,9 +8,10 @@ const (
 	// killMillis is how long the tree may take to vanish after the first KILL.
 	killMillis = 4500
 
-	// eagerRounds is how often the children are killed as found. That is the
-	// quickest way with everything but a fork storm, which refills each slot
-	// that is emptied: after these rounds the tree is frozen first.
+	// eagerRounds is how often the children are killed as found, whatever comes of
+	// it. That is the quickest way with everything but a fork storm, which refills each
+	// slot that is emptied: after these rounds the tree is frozen first whenever
+	// it did not become smaller.
 	eagerRounds = 3
 )
 
@@ -36,11 +37,12 @@ func (g *guard) force() {
 	g.strike()
 	g.killGroup(syscall.SIGKILL) // one call, atomic against fork
 	deadline := now() + killMillis
-	for round := 0; now() < deadline; round++ {
-		if round >= eagerRounds {
+	for round, before, left := 0, 0, 0; now() < deadline; round++ {
+		if round >= eagerRounds && left >= before {
 			g.freeze()
 		}
-		if g.killChildren() {
+		before, left = left, g.killChildren()
+		if left == 0 {
 			return
 		}
 		pause(min(round, 16))
@@ -48,18 +50,20 @@ func (g *guard) force() {
 }
 
 // killChildren kills every child, and reaps those that have ended but for the
-// leader. It reports whether nobody but the leader's zombie is left. Orphans come
+// leader. It returns how many are left beside the leader's zombie. Orphans come
 // to us, so killing children level by level reaches the whole tree.
-func (g *guard) killChildren() (gone bool) {
+func (g *guard) killChildren() (left int) {
 	defer g.hold()()
-	left := !g.leaderDown()
+	if !g.leaderDown() {
+		left = 1
+	}
 	for _, pid := range g.children() {
 		syscall.Kill(pid, syscall.SIGKILL)
 		if pid != g.leader && !reap(pid) {
-			left = true
+			left++
 		}
 	}
-	return !left
+	return left
 }
 
 // freeze stops the tree from the top down, as it is found, until two looks in a
