@@ -17,6 +17,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -68,6 +69,11 @@ func parse(args []string) (o options, err error) {
 	flags.BoolVar(&o.docs, "docs", false, "write ../docs/performance.md and ../docs/performance.svg as well")
 	flags.StringVar(&o.from, "from", "", "make chart and tables from this JSON `file` of an earlier run, and measure nothing")
 	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if o.docs && (o.short || *rows != "") {
+		err = errors.New("the page is made from whole runs: -docs goes with neither -short nor -rows")
+		fmt.Fprintln(os.Stderr, "bench:", err)
 		return o, err
 	}
 	if o.rows, err = regexp.Compile(*rows); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -85,6 +86,9 @@ func redraw(o options) error {
 	var report Report
 	if err := json.Unmarshal(raw, &report); err != nil {
 		return err
+	}
+	if o.docs && report.Short {
+		return errors.New("the page is made from whole runs, and this was a short one")
 	}
 	return o.publish(report)
 }

@@ -46,6 +46,26 @@ func ExampleMark() {
 	}
 }
 
+// withDatabase starts what all tests of a package need.
+type withDatabase struct{ *testing.M }
+
+func (s withDatabase) Run() int {
+	cmd := exec.Command("my-database")
+	if err := cmd.Start(); err != nil {
+		return 1
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	return s.M.Run()
+}
+
+// Set-up and take-down are in Run, since VerifyTestMain does not return.
+func ExampleVerifyTestMain_fixture() {
+	_ = func(m *testing.M) { // func TestMain
+		leakcheck.VerifyTestMain(withDatabase{m})
+	}
+}
+
 // One line for a package.
 func ExampleVerifyTestMain() {
 	_ = func(m *testing.M) { // func TestMain

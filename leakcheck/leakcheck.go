@@ -144,6 +144,10 @@ func VerifyNone(t TestingT, opts ...Option) {
 // they left behind, and exits with m's code, or with 1 where that was 0 and
 // something was found. Like VerifyNone it reports and kills what it finds. What parallel
 // tests have left without a mark, and their zombies, are found here only.
+//
+// It does not return: what a TestMain sets up and takes down belongs into the Run of
+// m, as in the second example. A process that is started there is there in every
+// test: name it with [IgnoreCurrent].
 func VerifyTestMain(m TestingM, opts ...Option) {
 	janitor.engage()
 	guarded.Store(true)

@@ -3,6 +3,7 @@ package procgroup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"sync"
@@ -37,6 +38,9 @@ type Group struct {
 // Pid returns the process id of the leader. On Unix it is also the number of
 // its process group. It says nothing about whether the leader still runs.
 func (g *Group) Pid() int { return g.tree.pid() }
+
+// String names the group by the leader's process id.
+func (g *Group) String() string { return fmt.Sprintf("process tree of pid %d", g.Pid()) }
 
 // Done returns a channel that is closed when the tree is gone and its leader
 // reaped, or when it was given up: [Group.Stop] then tells the survivors.

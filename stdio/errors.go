@@ -30,7 +30,8 @@ var (
 	// known.
 	ErrOutcomeUnknown = errors.New("the call was sent, its outcome is unknown")
 	// ErrClosed: the connection was closed on our side: by Close or Stop, or by
-	// the end of the context that was given to exec.CommandContext.
+	// the end of the context that was given to exec.CommandContext, whose own error
+	// it does not wrap.
 	ErrClosed = errors.New("connection closed by the host")
 	// ErrKilled: the server, or a part of its tree, ended neither at end of file
 	// nor at SIGTERM within TerminateDuration each.
@@ -58,11 +59,11 @@ const (
 
 // Error tells why a server failed. Its text is one line of at most 4 KiB without
 // control characters, and holds neither arguments nor environment, except for the
-// PATH in which a program was not found.
+// PATH in which a program was not found, and what the server itself has printed.
 type Error struct {
 	Server  string           // Transport.Name
 	Phase   Phase            // when it failed
-	Exit    *os.ProcessState // nil if it was not started or its status is unknown
+	Exit    *os.ProcessState // nil if it was not started or its status is unknown; may be our own kill, see Err
 	Stderr  string           // the end of its stderr, at most 64 KiB, as it was written
 	Noise   string           // the first line on stdout that was no message, at most 256 bytes
 	Elapsed time.Duration    // from Connect to the failure

@@ -15,7 +15,8 @@ const (
 	// SkipNoise skips them, and fails a server that prints more than 10,000 of
 	// them, or 16 MiB, with no message between.
 	SkipNoise NoisePolicy = iota
-	// FailOnNoise fails it at the first one.
+	// FailOnNoise fails it at the first one. What was read with that is still
+	// counted and told to OnNoise.
 	FailOnNoise
 )
 

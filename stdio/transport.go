@@ -85,7 +85,9 @@ type Transport struct {
 	// Command is the server. Required. Its Stdin and Stdout must be nil; if its
 	// Stderr is set, the server's stderr is copied there. A context given to
 	// exec.CommandContext bounds the server's life: when it ends, the whole tree
-	// is killed, and the Cancel function is not called.
+	// is killed, and the Cancel function is not called. Where a server that ended at
+	// server/discover was started once more, Process and ProcessState are those of
+	// its first life: see [Transport.Process].
 	Command *exec.Cmd
 
 	// TerminateDuration is how long each rung of the ladder may take when the
@@ -108,8 +110,8 @@ type Transport struct {
 	// program.
 	Name string
 
-	// Stderr, if not nil, gets the server's stderr, beside Command.Stderr if that is
-	// set too. Its Write is called from one goroutine. While it blocks, up to 1 MiB
+	// Stderr, if not nil, gets the server's stderr in pieces as they come, beside
+	// Command.Stderr if that is set too. Its Write is called from one goroutine. While it blocks, up to 1 MiB
 	// is held for it; what comes beyond that is left out, with a line that says so:
 	// the server is never held up. A Write that is still blocked 2 s after the end
 	// of the server is left behind. After an error it is not called again; a panic in
@@ -129,7 +131,9 @@ type Transport struct {
 	// Logger, if not nil, gets the events of the server's life: spawned, ready, the
 	// first line of noise, each rung of the ladder, exited, swept. What is usual is
 	// logged at info level, what the caller should know at warn level, a tree that
-	// could not be proven gone at error level. No event holds arguments, environment or messages. Its handler
+	// could not be proven gone at error level. No event holds arguments,
+	// environment or messages; the error in the last one quotes the end of stderr
+	// and the first line of noise, as every *Error does, whatever they say. Its handler
 	// is called from one goroutine; while it blocks, 64 events are held and
 	// more are left out. A panic in it fails this server.
 	Logger *slog.Logger

@@ -67,6 +67,12 @@ func serverCommand(args []string) (cmd *exec.Cmd, name string, err error) {
 
 // inspect takes the server through its life.
 func inspect(ctx context.Context, r *report, t *stdio.Transport, timeout time.Duration) {
+	noise, first := 0, ""
+	t.OnNoise = func(line []byte) {
+		if noise++; noise == 1 {
+			first = text.Clean(string(line), 100)
+		}
+	}
 	begin := time.Now()
 	client := mcp.NewClient(&mcp.Implementation{Name: "stdioguard check", Version: "1"}, nil)
 	session, err := stdio.Connect(ctx, client, t, nil)
@@ -97,7 +103,19 @@ func inspect(ctx context.Context, r *report, t *stdio.Transport, timeout time.Du
 	if took := time.Since(begin); took >= t.TerminateDuration { // that rung was used up
 		rung = "SIGTERM"
 	}
-	r.row("close", "ended at %s after %v, %v", rung, since(begin), t.Command.ProcessState)
+	r.row("close", "ended at %s after %v, %s", rung, since(begin), ending(tree))
+	if noise > 0 {
+		r.row("noise", "%d lines on stdout are no messages, first %q: other clients may fail", noise, first)
+	}
+}
+
+// ending is the exit status of the server; that of t.Command is of its first life
+// where it had two.
+func ending(tree *procgroup.Group) string {
+	if err := tree.Wait(); err != nil {
+		return err.Error()
+	}
+	return "exit status 0"
 }
 
 func since(begin time.Time) time.Duration { return time.Since(begin).Round(time.Millisecond) }

@@ -54,6 +54,20 @@ func TestCheckOfTheBuiltInServer(t *testing.T) {
 	require.Regexp(t, `(?m)^result       ok$`, out)
 }
 
+// Of a server that was started once more, the status is that of its second life.
+func TestCheckTellsTheLastStatus(t *testing.T) {
+	code, out, _ := stdioguard(t, zoo(t, []string{"-grace", "1m"}, "purist")...)
+	require.Zero(t, code, out)
+	require.Regexp(t, `(?m)^close        ended at end of file after [\d.]+m?s, exit status 0$`, out)
+}
+
+// Noise is no fault here, and others will fail at it.
+func TestCheckTellsOfNoise(t *testing.T) {
+	code, out, _ := stdioguard(t, append(zoo(t, nil, "chatterbox"), "up\n")...)
+	require.Zero(t, code, out)
+	require.Regexp(t, `(?m)^noise        \d+ lines on stdout are no messages, first "up": other clients may fail$`, out)
+}
+
 func TestCheckOfFaultyServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		code int
