@@ -32,7 +32,7 @@ func runFaults(ctx context.Context, wanted []fault) []Fault {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for i, f := range wanted {
-		results[i] = Fault{Name: f.name, What: f.what, Cases: f.cases, Cells: map[string]Aftermath{}}
+		results[i] = Fault{Name: f.name, What: f.what, Cells: map[string]Aftermath{}}
 		for _, column := range f.columns() {
 			turns <- struct{}{}
 			all.Go(func() {

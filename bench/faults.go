@@ -8,12 +8,12 @@ import (
 
 // fault is a server of the zoo and what a host does with it.
 type fault struct {
-	name, what, cases string
-	server            func() *exec.Cmd
-	present           int // how many processes have reported before the host goes on
-	play              play
-	processes         bool // the columns that know no sessions take part
-	starved           bool // the host gets a limit of memory
+	name, what string
+	server     func() *exec.Cmd
+	present    int // how many processes have reported before the host goes on
+	play       play
+	processes  bool // the columns that know no sessions take part
+	starved    bool // the host gets a limit of memory
 }
 
 // play is the host's part of a fault. It calls h.ready when what it measures begins.
@@ -36,38 +36,38 @@ func (f fault) columns() []string {
 }
 
 var faults = []fault{
-	{name: "grandchild", cases: "1", what: "a launcher whose real server ignores end of file: Close, or kill",
+	{name: "grandchild", what: "a launcher whose real server ignores end of file: Close, or kill",
 		server: zoo("launcher"), present: 2, play: playEnd, processes: true},
-	{name: "shell", cases: "3", what: "sh -c 'stubborn; true', where the shell forks: Close, or kill",
+	{name: "shell", what: "sh -c 'stubborn; true', where the shell forks: Close, or kill",
 		server: func() *exec.Cmd { return servers.Shell("sh", "run stubborn; true") }, present: 1, play: playEnd, processes: true},
-	{name: "setsid", cases: "4", what: "a child in a session of its own and a daemon: Close, or kill",
+	{name: "setsid", what: "a child in a session of its own and a daemon: Close, or kill",
 		server: zoo("escapist"), present: 3, play: playEnd, processes: true},
-	{name: "deserter", cases: "5", what: "the leader goes at SIGTERM, its child does not: Close, or kill",
+	{name: "deserter", what: "the leader goes at SIGTERM, its child does not: Close, or kill",
 		server: zoo("deserter"), present: 2, play: playEnd, processes: true},
-	{name: "refused", cases: "7", what: "refuses the handshake and then ignores end of file and SIGTERM: Connect",
+	{name: "refused", what: "refuses the handshake and then ignores end of file and SIGTERM: Connect",
 		server: zoo("refuser", "stubborn"), play: playConnect},
-	{name: "silent", cases: "11", what: "never answers: Connect with a context of 1 s",
+	{name: "silent", what: "never answers: Connect with a context of 1 s",
 		server: zoo("mute"), play: playConnect},
-	{name: "host killed", cases: "12", what: "kill -9 of the host of a server that ignores end of file and SIGTERM, with a child, a setsid child and a daemon",
+	{name: "host killed", what: "kill -9 of the host of a server that ignores end of file and SIGTERM, with a child, a setsid child and a daemon",
 		server: zoo("clan"), present: 4, play: playHostDeath, processes: true},
-	{name: "stubborn", cases: "15", what: "ignores end of file and SIGTERM: Close, or kill",
+	{name: "stubborn", what: "ignores end of file and SIGTERM: Close, or kill",
 		server: zoo("stubborn"), present: 1, play: playEnd, processes: true},
-	{name: "hung call", cases: "17", what: "a call that is never answered, and a server that ignores end of file: Close",
+	{name: "hung call", what: "a call that is never answered, and a server that ignores end of file: Close",
 		server: zoo("deaf-hanger"), present: 1, play: playHungCall},
-	{name: "pipe held", cases: "19", what: "exits in a call, and a grandchild keeps its stdout: the call (3 s), Close",
+	{name: "pipe held", what: "exits in a call, and a grandchild keeps its stdout: the call (3 s), Close",
 		server: zoo("testator"), present: 1, play: playCall("ping", "")},
-	{name: "loud", cases: "20", what: "writes 400 KB on stderr before it answers: Connect, Close",
+	{name: "loud", what: "writes 400 KB on stderr before it answers: Connect, Close",
 		server: zoo("wailer", "20000"), play: playLife},
-	{name: "blocked write", cases: "21", what: "reads nothing after the handshake: a call of 1 MiB with a context of 1 s, Close",
+	{name: "blocked write", what: "reads nothing after the handshake: a call of 1 MiB with a context of 1 s, Close",
 		server: zoo("abstainer"), present: 1, play: playCall("ping", "1 MiB")},
-	{name: "root cause", cases: "22", what: "says why on stderr and exits 3 before it reads: Connect",
+	{name: "root cause", what: "says why on stderr and exits 3 before it reads: Connect",
 		server: zoo("brittle"), play: playConnect},
-	{name: "killed in a call", cases: "23", what: "dies of SIGKILL in a call: the call, Close",
+	{name: "killed in a call", what: "dies of SIGKILL in a call: the call, Close",
 		server: zoo("suicide"), present: 1, play: playCall("ping", "")},
-	{name: "banner", cases: "30", what: "a line of text before every message: Connect, a call, Close",
+	{name: "banner", what: "a line of text before every message: Connect, a call, Close",
 		server: zoo("chatterbox", "Welcome!\n"), play: playLife},
-	{name: "endless line", cases: "32", what: "a line that never ends: Connect with a context of 1 s in 2 GiB of memory",
+	{name: "endless line", what: "a line that never ends: Connect with a context of 1 s in 2 GiB of memory",
 		server: zoo("endless"), play: playConnect, starved: true},
-	{name: "legacy", cases: "38", what: "exits at any first message but initialize: Connect, a call, Close",
+	{name: "legacy", what: "exits at any first message but initialize: Connect, a call, Close",
 		server: zoo("purist"), play: playLife},
 }

@@ -3,7 +3,7 @@
 //	cd bench && go run .
 //
 // prints a table of ratios, and writes it as JSON and as an SVG chart. The rows are
-// those of the design's section on speed; the columns are this library, the peers,
+// what the library promises of its speed; the columns are this library, the peers,
 // and plain os/exec or a raw pipe, below which nobody can get.
 //
 // Rounds alternate between the columns; what is shown is the median and the spread of

@@ -107,7 +107,7 @@ func mediansTable(r Report) string {
 func faultsTable(r Report) string {
 	var b strings.Builder
 	for _, f := range r.Faults {
-		fmt.Fprintf(&b, "\n**%s** (case %s): %s\n\n", f.Name, f.Cases, f.What)
+		fmt.Fprintf(&b, "\n**%s**: %s\n\n", f.Name, f.What)
 		pipes(&b, "", "returned", "left behind", "error")
 		rule(&b, 4)
 		for _, c := range columnsOf(f.Cells) {

@@ -75,7 +75,6 @@ const (
 type Fault struct {
 	Name  string               `json:"name"`
 	What  string               `json:"what"`
-	Cases string               `json:"cases"` // of ../shared/cases
 	Cells map[string]Aftermath `json:"cells"`
 }
 

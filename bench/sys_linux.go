@@ -146,7 +146,8 @@ func cpuModel() string {
 
 func kernel() string {
 	raw, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	return strings.TrimSpace(string(raw))
+	parts := strings.SplitN(strings.TrimSpace(string(raw)), ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
 }
 
 func load() string {

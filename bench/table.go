@@ -60,7 +60,7 @@ func reasons(b *strings.Builder, row Row) {
 
 func faultTable(b *strings.Builder, faults []Fault) {
 	for _, f := range faults {
-		fmt.Fprintf(b, "%s: %s (case %s)\n", f.Name, f.What, f.Cases)
+		fmt.Fprintf(b, "%s: %s\n", f.Name, f.What)
 		grid(b, nil, func(line func(...string)) {
 			for _, c := range columnsOf(f.Cells) {
 				a := f.Cells[c]

@@ -22,6 +22,8 @@
 //	token carrier  the same, but its parent is somebody else
 //	adopted        an orphan that came to the test process as a child,
 //	               which is then a subreaper or pid 1
+//	child, or      where orphans come to the test process, the two cannot be
+//	adopted        told apart
 //	same session,  it has lost its parents and its environment, and is in
 //	same group     a session or group that was started here
 //
@@ -108,7 +110,7 @@ type TestingM interface {
 // this test binary caused is still there. What was found is reported and then
 // killed, so that one leak does not fail the next ten tests or keep `go test` from
 // ending. The check returns at once when nothing is there and waits for up to 2 s
-// otherwise: see [Within]. All functions of the package may be called at once.
+// otherwise, on a machine that is too busy to look often for up to 10: see [Within]. All functions of the package may be called at once.
 //
 // A process that is meant to be there, such as a fixture of TestMain, is found, and
 // killed, as well: name it with [IgnoreCurrent] or [IgnorePID].

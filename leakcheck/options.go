@@ -88,7 +88,8 @@ func IgnoreCommand(name string) Option {
 
 // Within bounds the time that processes may take to be gone. The default is 2 s, and
 // more only where the machine is so busy that this process hardly gets a turn. With 0 or less
-// there is one look and no second.
+// there is one look and no second, unless a process is met that is just being
+// started: that is looked at again for up to 50 ms.
 func Within(d time.Duration) Option {
 	return option(func(c *config) { c.within, c.looks = d, 0 })
 }

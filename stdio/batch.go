@@ -58,7 +58,8 @@ func (b *batches) collect(id jsonrpc.ID, answer []byte) []byte {
 	return slices.Concat([]byte("["), bytes.Join(all.answers, []byte(",")), []byte("]"))
 }
 
-// deliverBatch delivers the messages of an array, if line is one of messages.
+// deliverBatch delivers the messages of an array, if line is one that has any. What
+// else is in it is noise.
 func (c *conn) deliverBatch(ch *child, line []byte) bool {
 	if line[0] != '[' || !c.handshake.allowBatches() {
 		return false
@@ -71,28 +72,29 @@ func (c *conn) deliverBatch(ch *child, line []byte) bool {
 	// decoded once more then: a long line of short ones would take many times its
 	// size.
 	var calls []jsonrpc.ID
-	empty := true
+	messages := 0
 	for part := range parts {
-		msg, err := decode(part, false)
-		if err != nil || c.isUnheard() {
-			return false
+		if c.isUnheard() {
+			return true
 		}
+		msg, err := decode(part, false)
+		if err != nil {
+			continue
+		}
+		messages++
 		if r, ok := msg.(*jsonrpc.Request); ok && r.IsCall() {
 			calls = append(calls, r.ID)
 		}
-		empty = false
 	}
-	if empty {
+	if messages == 0 {
 		return false
 	}
 	c.batches.add(calls)
 	for part := range parts {
 		if c.isUnheard() {
-			break
+			return true
 		}
-		if msg, err := decode(part, false); err == nil {
-			c.accept(ch, msg)
-		}
+		c.receiveOne(ch, part, false)
 	}
 	return true
 }

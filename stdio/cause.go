@@ -72,7 +72,7 @@ func (c *conn) orphaned() *Error {
 		return c.cause // a handshake has no outcome to wonder about
 	}
 	e := *c.cause
-	e.Err = orphan{c.cause.Err, c.isStopping() && c.blamed() == nil}
+	e.Err = orphan{c.cause.Err, c.cause.Phase == PhaseStopping}
 	return &e
 }
 

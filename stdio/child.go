@@ -23,8 +23,8 @@ type child struct {
 
 	deaf     sync.Once     // it has closed its stdin
 	crashed  atomic.Bool   // it ended before anybody asked it to
-	listened bool          // at its end there was nothing left in its stdin; set before gone
-	waitErr  error         // set before gone
+	listened bool          // at its end there was nothing left in its stdin; set by settle
+	waitErr  error         // set by settle
 	drained  chan struct{} // closed: nothing more comes out of its pipes
 }
 

@@ -98,7 +98,7 @@ func (c *conn) open(ctx context.Context) error {
 	}
 	c.adopt(ch)
 	c.probe.timeout = cmp.Or(c.transport.probeTimeout, probeTimeout(ctx, c.patience))
-	c.handshake.arm(ctx, c.patience, c.fail)
+	c.handshake.arm(ctx, c.patience-time.Since(c.begin), c.fail)
 	go c.watch(ch)
 	return nil
 }

@@ -113,6 +113,7 @@ func TestACrashStaysACrash(t *testing.T) {
 				require.NotErrorIs(t, err, stdio.ErrKilled)
 			}
 			require.NotErrorIs(t, stopErr, stdio.ErrClosed)
+			require.NotErrorIs(t, callErr, stdio.ErrClosed)
 		})
 	}
 }

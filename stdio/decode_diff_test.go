@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+const wholeMessage = `{"jsonrpc":"2.0","id":1,"result":{}}`
+
 // agrees holds decode against the law, jsonrpc.DecodeMessage.
 func agrees(t *testing.T, line []byte) {
 	t.Helper()

@@ -73,20 +73,23 @@ type Error struct {
 	noiseLines int // how many lines were no message
 }
 
-func (e *Error) Error() string {
+func (e *Error) Error() string { return e.text(true) }
+
+// text leaves out what the server has printed, unless it is to be quoted.
+func (e *Error) text(quoting bool) string {
 	const most = 4 << 10
 	var b strings.Builder
 	fmt.Fprintf(&b, "stdio: %s: %s: ", e.Server, e.Phase)
 	if e.Err != nil {
 		b.WriteString(strings.TrimPrefix(e.Err.Error(), "procgroup: "))
 	}
-	if e.Noise != "" {
+	if quoting && e.Noise != "" {
 		fmt.Fprintf(&b, "; not a message: %q", e.Noise)
 		if e.noiseLines > 1 {
 			fmt.Fprintf(&b, " and %d more", e.noiseLines-1)
 		}
 	}
-	if last := text.LastLines(e.Stderr, 3, 1<<10); last != "" {
+	if last := text.LastLines(e.Stderr, 3, 1<<10); quoting && last != "" {
 		fmt.Fprintf(&b, "; stderr: %q", last)
 	}
 	tail := fmt.Sprintf(" (after %v)", e.Elapsed.Round(time.Millisecond))

@@ -18,8 +18,9 @@ const eventsHeld = 64
 // its own: a handler may block or panic, and neither the server nor the host may
 // feel it.
 //
-// No event holds arguments, environment or what a message says; what a line of
-// noise says is logged at debug level only.
+// No event holds arguments, environment or what a message says, and none what the
+// server has printed, which may be all of these; but for the first line of noise,
+// at debug level.
 type events struct {
 	logger *slog.Logger // nil: nobody listens
 	server string
@@ -117,7 +118,7 @@ func (e *events) ended(cause *Error, err error) {
 	}
 	level, message := slog.LevelInfo, "tree swept"
 	if err != nil {
-		attrs = append(attrs, slog.String("error", err.Error()))
+		attrs = append(attrs, slog.String("error", cause.text(false)))
 		if !isContextError(err) && !errors.Is(err, ErrClosed) {
 			level = slog.LevelWarn
 		}

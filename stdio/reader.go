@@ -85,6 +85,11 @@ func (c *conn) receive(ch *child, line []byte, owned bool) {
 	if len(line) == 0 || c.deliverBatch(ch, line) {
 		return
 	}
+	c.receiveOne(ch, line, owned)
+}
+
+// receiveOne delivers a message, or sees to what is none.
+func (c *conn) receiveOne(ch *child, line []byte, owned bool) {
 	if line[0] != '{' {
 		c.noisy(ch, line)
 	} else if msg, err := decode(line, owned); err == nil {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package stdio
 
 import (
@@ -10,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const wholeMessage = `{"jsonrpc":"2.0","id":1,"result":{}}`
 
 // newTestConn returns a connection to a fake process of which nothing is read.
 func newTestConn(t *testing.T) (*conn, *child) {
@@ -75,9 +76,30 @@ func TestNoiseIsCountedFromTheLastMessage(t *testing.T) {
 // Nobody waits for the end of a long array that nobody takes.
 func TestABatchThatNobodyTakes(t *testing.T) {
 	conn, ch := newTestConn(t)
+	conn.transport.Noise = FailOnNoise
+	conn.transport.OnNoise = func(line []byte) { t.Errorf("noise: %s", line) }
 	close(conn.abandoned)
 	conn.receive(ch, []byte(`[{"jsonrpc":"2.0","id":1,"method":"ping"},`+wholeMessage+`]`), false)
 	require.Empty(t, conn.batches.open, "it was left at its first element")
+	require.NoError(t, conn.blamed())
+}
+
+// What is no message in an array of messages is noise, and fails the call that it was
+// meant to answer.
+func TestABatchWithOtherThings(t *testing.T) {
+	conn, ch := newTestConn(t)
+	conn.pending.sent(requestOf(t, 1, "tools/call"))
+	got := make(chan jsonrpc.Message, 2)
+	go func() {
+		for range cap(got) {
+			got <- <-conn.incoming
+		}
+	}()
+	conn.receive(ch, []byte(`[7,{"jsonrpc":"2.0","id":1,"error":"no"},{"jsonrpc":"2.0","id":2,"result":{}}]`), false)
+	require.ErrorIs(t, (<-got).(*jsonrpc.Response).Error, errGarbled)
+	require.Equal(t, int64(2), (<-got).(*jsonrpc.Response).ID.Raw())
+	_, all := ch.noise.account()
+	require.Equal(t, 2, all)
 }
 
 func TestReceive(t *testing.T) {
@@ -100,4 +122,31 @@ func TestReceive(t *testing.T) {
 	first, all := ch.noise.account()
 	require.Equal(t, "first", first)
 	require.Equal(t, 5, all)
+}
+
+// Only what was meant to answer a call fails one.
+func TestGarbledThatNobodyWaitsFor(t *testing.T) {
+	c, ch := newTestConn(t)
+	c.pending.sent(requestOf(t, 1, "tools/call"))
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":2,"error":"no"}`,            // nobody has called
+		`{"id":1,"error":"a line of a log"}`,               // no JSON-RPC
+		`{"jsonrpc":"2.0","id":1,"method":7,"error":"no"}`, // a request
+		`{"jsonrpc":"2.0","id":1,"Result":1,"result":`,     // no JSON
+	} {
+		require.Nil(t, c.received(ch, line), "%s", line)
+	}
+	require.NotNil(t, c.received(ch, `{"jsonrpc":"2.0","id":1,"error":"no"}`))
+}
+
+// What comes after the flood was noticed does not count.
+func TestFloodCountsNoMore(t *testing.T) {
+	var n noise
+	for range noiseLines + 1 {
+		n.heard([]byte("x"))
+	}
+	_, flood := n.heard([]byte("x"))
+	require.False(t, flood)
+	_, all := n.account()
+	require.Equal(t, noiseLines+1, all)
 }

@@ -92,9 +92,10 @@ func (d *dialed) explain(err error) error {
 
 // Close ends the session and the server, and returns when its tree is verified
 // gone, whatever calls are in flight: after two TerminateDurations at most, the time
-// of the kill (5 s where somebody survives it), 2 s for a writer of stderr that
-// blocks, and 2 s for a handler of the client's that does not return. A call whose reply does not arrive before the server has
-// ended fails with an error that wraps [ErrOutcomeUnknown].
+// of the kill (5 s where somebody survives it), 2 s for an OnNoise that blocks, 2 s for
+// a writer of stderr or a logger that does, and 2 s for a handler of the client's that
+// does not return. A call whose reply does not arrive before the server has ended
+// fails with an error that wraps [ErrOutcomeUnknown].
 //
 // It is nil when the server ended at end of file or SIGTERM, whatever its exit
 // status; otherwise it is the [*Error] that says why the server ended before, or

@@ -31,16 +31,20 @@
 //	a message                 Read             message; the server's end; its context
 //	room in the stdin pipe    Write            room; its context; 60 s with little; the server's end
 //	the turn to write         Write            as above, for whoever has the turn
-//	an answer to the probe    a timer          answer; 5 s, or half of the handshake's time, after it was read
-//	the start                 Connect          what exec.Cmd.Start does; Stop is not held up by it
+//	an answer to the probe    a timer          answer; 5 s, or half of the handshake's time, after it was
+//	                                           read (written, where that cannot be seen: not Linux)
+//	the start                 Connect          what exec.Cmd.Start does
+//	                          Stop             the same; its context
+//	the start once more       all of them      what exec.Cmd.Start does
 //	the handshake             a timer          it is done; HandshakeTimeout; the context of Connect
 //	end of file, SIGTERM      the ladder       the tree is gone; TerminateDuration each
 //	the tree to vanish        Close, Stop      5 s after SIGKILL at the latest
 //	stdin or stdout ended     writer, reader   exit; 2 s
+//	the cause of that         Write            the server's end; its context; 4 s
 //	pipes held by strangers   reader, tail     100 ms of silence, or 1 MiB
 //	the client to Read        reader           Read; Close; 2 s after the server's end
 //	OnNoise                   reader           its return; Close goes on 2 s after the server's end
-//	writers of stderr, logger watch            their return; 2 s after the server's end
+//	writers of stderr, logger watch            their return; 2 s after that
 //	the client to notice that the context of Connect has ended
 //	                          Read             Close; 2 s after the server's end
 //
@@ -132,8 +136,8 @@ type Transport struct {
 	// first line of noise, each rung of the ladder, exited, swept. What is usual is
 	// logged at info level, what the caller should know at warn level, a tree that
 	// could not be proven gone at error level. No event holds arguments,
-	// environment or messages; the error in the last one quotes the end of stderr
-	// and the first line of noise, as every *Error does, whatever they say. Its handler
+	// environment, messages or what the server prints on stderr; the first line of
+	// noise is logged at debug level. Its handler
 	// is called from one goroutine; while it blocks, 64 events are held and
 	// more are left out. A panic in it fails this server.
 	Logger *slog.Logger
@@ -146,7 +150,7 @@ type Transport struct {
 	// differ. Zero otherwise: TerminateDuration.
 	termRung time.Duration
 
-	// stall is how long a server may take nothing from its stdin where a test wants
+	// stall is how long a server may take little from its stdin where a test wants
 	// it shorter. Zero otherwise: 60 s.
 	stall time.Duration
 
