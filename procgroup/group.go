@@ -140,17 +140,6 @@ func describe(rows []proctable.Process) []Process {
 	return members
 }
 
-// cancel is what exec.Cmd calls when the context of exec.CommandContext ends.
-func (g *Group) cancel() error {
-	select {
-	case <-g.done:
-		return os.ErrProcessDone
-	default:
-		g.killOnce.Do(func() { close(g.kill) })
-		return nil
-	}
-}
-
 // own is the one goroutine that owns the tree.
 func (g *Group) own(ctx context.Context) {
 	defer close(g.done)

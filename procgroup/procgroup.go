@@ -42,7 +42,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -186,18 +185,7 @@ func (c Config) Start(ctx context.Context, cmd *exec.Cmd) (*Group, error) {
 	cmd.Env = proctable.WithToken(cmd.Environ(), token)
 	cmd.Env = slices.DeleteFunc(cmd.Env, func(kv string) bool { return strings.HasPrefix(kv, guardian.Var+"=") })
 	defer func() { cmd.Env = env }()
-	if own := cmd.Cancel; own != nil {
-		cmd.Cancel = func() error {
-			// Both at once: what the caller does may block, and is often to note why
-			// the tree is about to end.
-			killed := make(chan error, 1)
-			go func() { killed <- g.cancel() }()
-			if !isDefaultCancel(own) {
-				own()
-			}
-			return <-killed
-		}
-	}
+	g.cancelWith(cmd)
 	if cmd.WaitDelay == 0 {
 		// Bounds Wait where somebody beyond our reach holds a pipe that
 		// os/exec copies from.
@@ -301,10 +289,3 @@ func (e *SurvivorsError) Error() string {
 }
 
 func (e *SurvivorsError) Unwrap() error { return e.Err }
-
-// isDefaultCancel recognises the function that exec.CommandContext sets. It kills
-// the child of the host, which may be the guardian, and is replaced.
-func isDefaultCancel(cancel func() error) bool {
-	byDefault := exec.CommandContext(context.Background(), "x").Cancel
-	return reflect.ValueOf(cancel).Pointer() == reflect.ValueOf(byDefault).Pointer()
-}

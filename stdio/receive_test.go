@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-
 // newTestConn returns a connection to a fake process of which nothing is read.
 func newTestConn(t *testing.T) (*conn, *child) {
 	t.Helper()

@@ -93,3 +93,30 @@ func TestProbeTimeout(t *testing.T) {
 		require.Equal(t, 2*time.Second, probeTimeout(ctx, time.Minute))
 	})
 }
+
+// Stop is not held up by a start that takes long, and ends what is started then.
+func TestStopInTheMiddleOfAStart(t *testing.T) {
+	fake, entered, goOn := newFakeProcess("term"), make(chan struct{}), make(chan struct{})
+	transport := &Transport{Command: exec.Command("fake")}
+	transport.start = func(context.Context, *exec.Cmd) (process, error) {
+		close(entered)
+		<-goOn
+		return fake, nil
+	}
+	connected := make(chan error, 1)
+	go func() {
+		_, err := Connect(t.Context(), newTestClient(), transport, nil)
+		connected <- err
+	}()
+	<-entered
+	require.Nil(t, transport.Process())
+	require.NoError(t, transport.Err())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := transport.Stop(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "spawn: still being started")
+	close(goOn)
+	require.ErrorIs(t, within(t, connected), ErrClosed)
+	<-fake.done
+}
