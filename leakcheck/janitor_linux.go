@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/stdioguard/stdioguard/internal/executable"
 	"github.com/stdioguard/stdioguard/internal/guardian"
 	"github.com/stdioguard/stdioguard/internal/proctable"
 )
@@ -33,22 +33,12 @@ type keeper struct {
 // are as good as ever, and nothing covers a panic.
 func (k *keeper) engage() {
 	k.once.Do(func() {
-		if standsAlone() && !helper {
+		if !helper && os.Getenv(guardian.JanitorVar) == "" && executable.StandsAlone() {
 			k.mu.Lock()
 			defer k.mu.Unlock()
 			k.start()
 		}
 	})
-}
-
-// standsAlone tells whether this process is a program of its own, whose executable
-// can be run again, and not a library in somebody else's.
-func standsAlone() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && os.Getenv(guardian.JanitorVar) == "" &&
-		!slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
-			return s.Key == "-buildmode" && s.Value != "exe" && s.Value != "pie"
-		})
 }
 
 func (k *keeper) start() {

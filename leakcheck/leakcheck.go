@@ -29,7 +29,7 @@
 //
 // Data flows one way: process table -> look -> [Find] -> [LeakError] -> test. The package
 // imports neither the testing package nor the rest of this module but for the
-// table of processes and the leaf package of the janitor.
+// table of processes, the leaf package of the janitor, and whether it can be had.
 //
 // # Parallel tests
 //

@@ -10,13 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/stdioguard/stdioguard/internal/executable"
 	"github.com/stdioguard/stdioguard/internal/guardian"
 	"github.com/stdioguard/stdioguard/internal/proctable"
 )
@@ -56,13 +56,7 @@ func guardable() bool {
 
 // capable tells what needs no trial.
 func capable() bool {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || !guardian.Supported || strayGuardian() {
-		return false
-	}
-	return !slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
-		return s.Key == "-buildmode" && s.Value != "exe" && s.Value != "pie"
-	})
+	return guardian.Supported && !strayGuardian() && executable.StandsAlone()
 }
 
 // strayGuardian tells whether this process was itself meant to be a guardian, and
