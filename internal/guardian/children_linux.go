@@ -32,20 +32,27 @@ func childrenByParent(parent int) (pids []int) {
 		if !ok {
 			continue
 		}
-		// proc_pid_stat(5): behind the last parenthesis, the state and the parent.
-		stat := readFile("/proc/" + name + "/stat")
-		end := len(stat) - 1
-		for end >= 0 && stat[end] != ')' {
-			end--
-		}
-		if end < 0 || len(stat) < end+5 {
+		// " S 123": the state and the parent.
+		stat := behindName(readFile("/proc/" + name + "/stat"))
+		if len(stat) < 4 {
 			continue
 		}
-		if up, _, ok := number(stat[end+4:]); ok && up == parent {
+		if up, _, ok := number(stat[3:]); ok && up == parent {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// behindName returns what follows the name of a process: it may hold anything, so
+// the fixed fields begin behind the last parenthesis (proc_pid_stat(5)).
+func behindName(stat string) string {
+	for end := len(stat); end > 0; end-- {
+		if stat[end-1] == ')' {
+			return stat[end:]
+		}
+	}
+	return ""
 }
 
 // children returns those of this process.

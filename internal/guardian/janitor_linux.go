@@ -45,8 +45,7 @@ type janitor struct {
 	hostStart uint64
 	spared    []leftover
 
-	// strangers do not have the token, and never will: the host's stderr is held while
-	// we look, so they are not read again.
+	// strangers do not have the token, and never will: they are not read again.
 	strangers map[int]bool
 
 	found map[leftover]string // what was killed, and its description

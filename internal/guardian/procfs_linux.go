@@ -10,14 +10,8 @@ import (
 // statOf tells whether that is a thread of the kernel, and when the process began; 0
 // for a zombie, which is no process any more, and for nobody.
 func statOf(pid int) (kernel bool, start uint64) {
-	// proc_pid_stat(5): the fixed fields begin behind the last parenthesis.
 	const state, flags, threads, starttime, kthread = 0, 6, 17, 19, 0x00200000
-	line := readFile("/proc/" + decimal(pid) + "/stat")
-	end := len(line)
-	for end > 0 && line[end-1] != ')' {
-		end--
-	}
-	field := fields(line[end:])
+	field := fields(behindName(readFile("/proc/" + decimal(pid) + "/stat")))
 	if len(field) <= starttime {
 		return false, 0
 	}
