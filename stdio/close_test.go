@@ -81,18 +81,9 @@ func TestCloseWithACallInFlight(t *testing.T) {
 			t.Run(server+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				transport, w := zoo(t, servers.Command(server), at)
-				arrived, stderr, err := os.Pipe()
-				require.NoError(t, err)
-				defer arrived.Close()
-				defer stderr.Close()
-				transport.Stderr = stderr
-				session := connect(t, transport)
-				result := make(chan error, 1)
-				go func() { result <- call(session) }()
-				_, err = arrived.Read(make([]byte, 1)) // the server has the call
-				require.NoError(t, err)
+				session, result := callInFlight(t, transport)
 
-				err = stop(session, transport)
+				err := stop(session, transport)
 				w.Gone(t)
 				if at == atKILL {
 					require.ErrorIs(t, err, stdio.ErrKilled)

@@ -21,12 +21,7 @@ func SetStall(t *Transport, d time.Duration) { t.stall = d }
 func Crashed(t *Transport) bool { return t.connection().current.Load().crashed.Load() }
 
 // Pending returns how many calls wait for an answer.
-func Pending(t *Transport) int {
-	p := &t.connection().pending
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.ids)
-}
+func Pending(t *Transport) int { return t.connection().pending.len() }
 
 // Writing reports whether somebody has the turn to write.
 func Writing(t *Transport) bool { return len(t.connection().current.Load().writer.turn) == 1 }

@@ -3,6 +3,7 @@ package stdio_test
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"testing"
 	"time"
@@ -101,6 +102,23 @@ func call(session interface {
 }) error {
 	_, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "ping"})
 	return err
+}
+
+// callInFlight connects to a server that says on stderr when it has a call, and
+// returns when it has one.
+func callInFlight(t *testing.T, transport *stdio.Transport) (*stdio.Session, <-chan error) {
+	t.Helper()
+	arrived, stderr, err := os.Pipe()
+	require.NoError(t, err)
+	t.Cleanup(func() { arrived.Close() })
+	t.Cleanup(func() { stderr.Close() })
+	transport.Stderr = stderr
+	session := connect(t, transport)
+	result := make(chan error, 1)
+	go func() { result <- call(session) }()
+	_, err = arrived.Read(make([]byte, 1))
+	require.NoError(t, err)
+	return session, result
 }
 
 // connectors are the two ways to connect. Both must keep every promise.

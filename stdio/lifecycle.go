@@ -11,15 +11,15 @@ import (
 // Stop ends the server, whatever its session is doing: end of file on stdin, up to
 // TerminateDuration, SIGTERM to the tree, up to TerminateDuration, SIGKILL. It
 // returns when the tree is verified gone, or with an error that lists the
-// survivors. Calls in flight fail with an error that
-// wraps [ErrClosed] and [ErrOutcomeUnknown], unless their replies still arrive.
+// survivors. Calls in flight fail with an error that wraps [ErrClosed] and
+// [ErrOutcomeUnknown], unless their replies still arrive.
 //
 // The end of ctx, or a second Stop, skips to SIGKILL. The result is that of
 // Close: nil when the server ended at end of file or SIGTERM. Before Connect it
 // returns nil, and Connect then fails; during the handshake, Connect fails with
-// an error that wraps ErrClosed, or ErrKilled where the server had to be. Where ctx ends while the server is still being
-// started, Stop returns an error that wraps that of ctx, and the server is stopped as
-// soon as it is there.
+// an error that wraps ErrClosed, or ErrKilled where the server had to be. Where ctx
+// ends while the server is still being started, Stop returns an error that wraps
+// that of ctx, and the server is stopped as soon as it is there.
 func (t *Transport) Stop(ctx context.Context) error {
 	t.mu.Lock()
 	begin, dialed, again := time.Now(), t.dialed, t.stopped

@@ -32,6 +32,7 @@ func mayfly(t *testing.T, end func(*fakeProcess), then func(*exec.Cmd) (process,
 		in, err := reopen(cmd.Stdin.(*os.File))
 		require.NoError(t, err)
 		p := newFakeProcess("")
+		p.exited = make(chan struct{})
 		go func() {
 			defer in.Close()
 			bufio.NewReader(in).ReadString('\n')
@@ -42,7 +43,10 @@ func mayfly(t *testing.T, end func(*fakeProcess), then func(*exec.Cmd) (process,
 	return transport
 }
 
-func atOnce(p *fakeProcess) { p.event("kill") }
+func atOnce(p *fakeProcess) {
+	close(p.exited)
+	p.event("kill")
+}
 
 func never(t *testing.T) func(*exec.Cmd) (process, error) {
 	return func(*exec.Cmd) (process, error) {
@@ -134,14 +138,6 @@ func TestTheProbeIsNotTimedAfterTheEnd(t *testing.T) {
 		<-goOn // its tree is being swept
 		p.event("kill")
 	}, func(*exec.Cmd) (process, error) { return nil, os.ErrNotExist })
-	start := transport.start
-	transport.start = func(ctx context.Context, cmd *exec.Cmd) (process, error) {
-		p, err := start(ctx, cmd)
-		if p, ok := p.(*fakeProcess); ok {
-			p.exited = make(chan struct{})
-		}
-		return p, err
-	}
 	transport.probeTimeout = probeTick
 	c, err := transport.dial(t.Context())
 	require.NoError(t, err)
@@ -221,9 +217,8 @@ func TestTheProbeIsTimedFromItsReading(t *testing.T) {
 		c.fail(os.ErrInvalid)
 		<-c.ended
 	}()
-	id, err := jsonrpc.MakeID(1.0)
-	require.NoError(t, err)
-	require.NoError(t, c.Write(t.Context(), &jsonrpc.Request{ID: id, Method: methodDiscover}))
+	probe := requestOf(t, 1, methodDiscover)
+	require.NoError(t, c.Write(t.Context(), probe))
 	answer := make(chan jsonrpc.Message)
 	go func() {
 		msg, _ := c.Read(context.Background())
@@ -237,7 +232,7 @@ func TestTheProbeIsTimedFromItsReading(t *testing.T) {
 	_, err = bufio.NewReader(in).ReadString('\n')
 	require.NoError(t, err)
 	msg := (<-answer).(*jsonrpc.Response)
-	require.Equal(t, id, msg.ID)
+	require.Equal(t, probe.ID, msg.ID)
 	var wire *jsonrpc.Error
 	require.ErrorAs(t, msg.Error, &wire)
 	require.EqualValues(t, jsonrpc.CodeMethodNotFound, wire.Code)
@@ -262,14 +257,6 @@ func TestStopBetweenTwoLives(t *testing.T) {
 		<-swept
 		p.event("kill")
 	}, never(t))
-	start := transport.start
-	transport.start = func(ctx context.Context, cmd *exec.Cmd) (process, error) {
-		p, err := start(ctx, cmd)
-		if p, ok := p.(*fakeProcess); ok {
-			p.exited = make(chan struct{})
-		}
-		return p, err
-	}
 	c, err := transport.dial(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, c.Write(t.Context(), requestOf(t, 1, methodDiscover)))

@@ -64,15 +64,13 @@ func (d *dialed) Connect(ctx context.Context) (mcp.Connection, error) {
 // explain prefers what the transport knows to what the client was told.
 func (d *dialed) explain(err error) error {
 	c := d.conn
-	if c == nil {
-		var known *Error
-		if errors.As(err, &known) {
-			return known
-		}
-		return d.failure(time.Now(), err)
-	}
 	var known *Error
-	if errors.As(err, &known) { // the answer to a request of the handshake
+	switch {
+	case c == nil && errors.As(err, &known):
+		return known
+	case c == nil:
+		return d.failure(time.Now(), err)
+	case errors.As(err, &known): // the answer to a request of the handshake
 		err = known.Err
 	}
 	stopped := c.stopped.Load() // by the caller, in the middle of the handshake

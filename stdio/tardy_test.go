@@ -3,7 +3,6 @@
 package stdio_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,16 +14,7 @@ import (
 func TestAReplyThatComesWhileItCloses(t *testing.T) {
 	for range 20 {
 		transport, w := zoo(t, servers.Command("tardy"), atEOF)
-		arrived, stderr, err := os.Pipe()
-		require.NoError(t, err)
-		defer arrived.Close()
-		defer stderr.Close()
-		transport.Stderr = stderr
-		session := connect(t, transport)
-		result := make(chan error, 1)
-		go func() { result <- call(session) }()
-		_, err = arrived.Read(make([]byte, 1)) // the server has the call
-		require.NoError(t, err)
+		session, result := callInFlight(t, transport)
 		require.NoError(t, session.Close())
 		require.NoError(t, received(t, "the call", result))
 		w.Gone(t)
