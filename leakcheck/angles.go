@@ -180,15 +180,19 @@ func (f *family) addSeen(seen map[proctable.ID]int) {
 
 // addKin adds whoever descends from a member or shares a session or group with one,
 // until there is nobody new.
+//
+// An origin that could not be read proves nothing. One with the numbers 0 does: so
+// shows, in a namespace of PIDs, a session or group that was begun outside.
 func (f *family) addKin(origin proctable.Process) {
+	known := origin.PID != 0
 	for before := 0; before < len(f.members); {
 		before = len(f.members)
 		roots := make([]int, 0, before)
 		sessions, groups := make(map[int]bool), make(map[int]bool)
 		for _, m := range f.members {
 			roots = append(roots, m.PID)
-			sessions[m.SID] = f.startedHere(m.SID, origin.SID, f.me.SID)
-			groups[m.PGID] = f.startedHere(m.PGID, origin.PGID, f.me.PGID)
+			sessions[m.SID] = known && f.startedHere(m.SID, origin.SID, f.me.SID)
+			groups[m.PGID] = known && f.startedHere(m.PGID, origin.PGID, f.me.PGID)
 		}
 		for _, p := range proctable.Descendants(f.all, roots...) {
 			if p.Alive() {
@@ -216,6 +220,5 @@ func (f *family) addKin(origin proctable.Process) {
 // The number is its leader's, and not given away before the last member is gone.
 func (f *family) startedHere(number, atInit, now int) bool {
 	leader, there := f.rows[number]
-	return number > 1 && number != atInit && number != now && atInit != 0 &&
-		(!there || f.how[leader.PID] != "")
+	return number > 1 && number != atInit && number != now && (!there || f.how[leader.PID] != "")
 }

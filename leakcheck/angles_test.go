@@ -158,6 +158,17 @@ func TestSessionThatThisProcessHasLeft(t *testing.T) {
 	require.Equal(t, map[int]string{201: asChild}, f.how)
 }
 
+// In a namespace of PIDs whose first process did not begin a session, that of this process
+// was begun outside, and has the number 0.
+func TestSessionOfThisProcessIsOutsideItsNamespace(t *testing.T) {
+	v := tableOf([]row{{pid: 201, ppid: mePID, pgid: 201, sid: 201}, {pid: 202, ppid: 1, pgid: 202, sid: 201}})
+	v.me.SID, v.me.PGID = 0, 0
+	f := newFamily(v)
+	f.addOwn(nil, false)
+	f.addKin(proctable.Process{PID: mePID})
+	require.Equal(t, map[int]string{201: asChild, 202: asSession}, f.how)
+}
+
 func TestDoubtIsOfOrphansAndChildren(t *testing.T) {
 	for _, c := range []struct {
 		row    row

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -103,6 +104,29 @@ func TestSessionAndGroupThatWereStartedHere(t *testing.T) {
 			require.Contains(t, report, "leakcheck: 2 processes were left behind:")
 			require.ErrorContains(t, cmd.Wait(), "killed")
 			require.NoError(t, leakcheck.Find())
+		})
+	}
+}
+
+// That is so as well where the session of this process, or even its group, was begun outside
+// its namespace of PIDs. So it is in many containers.
+func TestSessionAndGroupInANamespace(t *testing.T) {
+	for name, script := range map[string]string{
+		"session outside":           `set -m; "$0" "$@" </dev/null`,
+		"session and group outside": `"$0" "$@"; exit $?`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			flags := "-pf"
+			if os.Getuid() != 0 {
+				flags = "-Urpf"
+			}
+			if out, err := exec.Command("unshare", flags, "--mount-proc", "true").CombinedOutput(); err != nil {
+				t.Skipf("SKIPPED: no pid namespace to be had: %v: %s", err, out)
+			}
+			out, err := exec.Command("unshare", flags, "--mount-proc", "bash", "-c", script,
+				executable(t), "-test.run=^TestSessionAndGroupThatWereStartedHere$", "-test.v").CombinedOutput()
+			require.NoError(t, err, string(out))
+			require.Contains(t, string(out), "--- PASS: TestSessionAndGroupThatWereStartedHere/session")
 		})
 	}
 }
