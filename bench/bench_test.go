@@ -90,8 +90,19 @@ func TestEverythingInShort(t *testing.T) {
 			wellFormed(t, text)
 		}
 	}
-	if !bytes.Contains(stdout, []byte("must hold")) {
-		t.Errorf("no table on stdout: %s", stdout)
+	for _, want := range []string{"must hold", "A smoke run"} {
+		if !bytes.Contains(stdout, []byte(want)) {
+			t.Errorf("no %q on stdout: %s", want, stdout)
+		}
+	}
+}
+
+func TestRowsThatDoNotExist(t *testing.T) {
+	leakcheck.VerifyNone(t)
+	cmd, _ := command(t, "-rows", "^nothing$", "-json", "", "-svg", "", "-md", "")
+	out, err := cmd.CombinedOutput()
+	if err == nil || !bytes.Contains(out, []byte(`-rows "^nothing$" is the name of nothing; there are `)) || !bytes.Contains(out, []byte("wire-64k")) {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

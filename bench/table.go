@@ -12,6 +12,9 @@ func table(r Report) string {
 	m := r.Machine
 	fmt.Fprintf(&b, "%s, %d cores, %s/%s %s, %s, load %s; %.0f s\n", m.CPU, m.Cores, m.OS, m.Arch, m.Kernel, m.Go, m.Load, r.Seconds)
 	fmt.Fprintf(&b, "here: %s\n\n", m.Holds)
+	if r.Short {
+		b.WriteString("A smoke run: the numbers mean little, and no verdict is one.\n\n")
+	}
 	grid(&b, append([]string{"row"}, columns...), func(line func(...string)) {
 		for _, row := range r.Rows {
 			cells := []string{row.Name}

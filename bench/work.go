@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -26,10 +27,27 @@ func work(o options) error {
 	report.Faults = measureFaults(ctx, o)
 	report.Growth = measureGrowth(ctx, o)
 	report.Seconds = since(begin)
+	if len(report.Rows)+len(report.Faults)+len(report.Growth) == 0 {
+		return fmt.Errorf("-rows %q is the name of nothing; there are %s", o.rows, strings.Join(choices(), ", "))
+	}
 	if err := writeJSON(o.json, report); err != nil {
 		return err
 	}
 	return o.publish(report)
+}
+
+// choices are what -rows chooses from.
+func choices() (all []string) {
+	for _, p := range plans() {
+		all = append(all, p.name)
+	}
+	for _, f := range faults {
+		all = append(all, "fault/"+f.name)
+	}
+	for _, p := range growthPlans() {
+		all = append(all, "growth/"+p.name)
+	}
+	return all
 }
 
 func measureRows(ctx context.Context, o options) (rows []Row) {
