@@ -206,7 +206,11 @@ func TestKillGroupRefusesWhatIsNoGroup(t *testing.T) {
 	for _, pgid := range []int{0, 1, -1, -os.Getpid()} {
 		require.Error(t, killGroup(pgid, 0), pgid)
 	}
-	require.NoError(t, killGroup(syscall.Getpgrp(), 0))
+	cmd := exec.Command("sleep", "60")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	require.NoError(t, cmd.Start())
+	require.NoError(t, killGroup(cmd.Process.Pid, syscall.SIGKILL))
+	require.ErrorContains(t, cmd.Wait(), "killed")
 }
 
 // The leader is gone, and its number has another holder: whoever that is, a signal

@@ -65,6 +65,7 @@ func TestWriteToAServerThatReadsLater(t *testing.T) {
 	poll(t, "the write has not begun", func() bool { return stdio.Writing(transport) })
 	cancel()
 	require.ErrorIs(t, received(t, "Write", result), context.Canceled)
+	expected := stdio.Pending(transport)
 
 	ctx, cancel = context.WithCancel(t.Context())
 	cancel()
@@ -80,7 +81,8 @@ func TestWriteToAServerThatReadsLater(t *testing.T) {
 		require.NoError(t, err)
 		answered = append(answered, msg.(*jsonrpc.Response).ID.Raw())
 	}
-	if len(answered) == 2 { // none of it was on its way yet when the context ended
+	require.Equal(t, 2+expected, len(answered), "a call is waited for if some of it was on its way when its context ended")
+	if expected == 0 {
 		answered = append([]any{int64(2)}, answered...)
 	}
 	require.Equal(t, []any{int64(2), int64(4), int64(5)}, answered)

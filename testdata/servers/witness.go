@@ -202,6 +202,7 @@ func (w *Witness) attend(conn net.Conn) {
 	s := &Seen{Name: name}
 	s.PID, _ = strconv.Atoi(pid)
 	w.change(func() { w.seen = append(w.seen, s) })
+	conn.Write([]byte{'\n'})
 	io.Copy(io.Discard, in) // until it dies
 	w.change(func() { s.dead = true })
 }
@@ -216,8 +217,9 @@ func (w *Witness) change(f func()) {
 
 var self string // the name of the server that this process is
 
-// ready tells the witness, if there is one. A server calls it when its signals
-// are set and its children started, so that a test that has awaited it knows.
+// ready tells the witness, if there is one, and waits until it has noted that: nobody can
+// live and die unseen. A server calls it when its signals are set and its children
+// started, so that a test that has awaited it knows.
 var ready = sync.OnceFunc(func() {
 	addr := os.Getenv(witnessVar)
 	if addr == "" {
@@ -229,5 +231,8 @@ var ready = sync.OnceFunc(func() {
 		os.Exit(98)
 	}
 	fmt.Fprintf(conn, "%s %d\n", self, os.Getpid())
+	conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+	conn.Read(make([]byte, 1)) // a test that is over notes nothing
+	conn.SetReadDeadline(time.Time{})
 	go io.Copy(io.Discard, conn) // holds it open until death
 })
