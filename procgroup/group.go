@@ -184,8 +184,11 @@ func (g *Group) await(ctx context.Context) bool {
 				return false
 			}
 		case <-exited:
-			if g.leftovers == Keep {
+			switch {
+			case g.leftovers == Keep:
 				return true
+			case g.tree.lost() != nil:
+				return false // nobody is left to end the rest if the host dies now
 			}
 			exited, poll = nil, time.After(0)
 		case <-poll:

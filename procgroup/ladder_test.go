@@ -24,6 +24,7 @@ type fakeTree struct {
 	members []proctable.Process
 	on      map[string]func(*fakeTree) // what a signal does
 	listErr error
+	lostErr error
 }
 
 func newFake(members int, on map[string]func(*fakeTree)) (*Group, *fakeTree) {
@@ -42,7 +43,7 @@ func (f *fakeTree) containment() Containment     { return Containment{} }
 func (f *fakeTree) leaderEnded() <-chan struct{} { return f.leader }
 func (f *fakeTree) exited() <-chan struct{}      { return f.leader }
 func (f *fakeTree) pid() int                     { return 1 << 30 }
-func (f *fakeTree) lost() error                  { return nil }
+func (f *fakeTree) lost() error                  { return f.lostErr }
 func (f *fakeTree) release()                     { f.log = append(f.log, "release") }
 func (f *fakeTree) alive() ([]proctable.Process, error) {
 	return f.members, f.listErr
@@ -110,6 +111,12 @@ func TestLadder(t *testing.T) {
 			<-g.done
 			return nil
 		}, []string{"0s", term, "250ms", kill, "release"}, sweepGrace},
+		"guardian lost": {2, map[string]func(*fakeTree){kill: allGo}, func(g *Group) error {
+			g.tree.(*fakeTree).lostErr = errors.New("lost")
+			leaderGoes(g.tree.(*fakeTree))
+			<-g.done
+			return nil
+		}, []string{"0s", kill, "release"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
