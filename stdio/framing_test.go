@@ -2,7 +2,6 @@ package stdio
 
 import (
 	"io"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,7 +10,7 @@ import (
 // What a dead server wrote is read to its end even where a stranger holds the
 // pipe, and the stranger's silence ends it.
 func TestOutletDrainsAPipeThatStaysOpen(t *testing.T) {
-	r, w, err := os.Pipe()
+	r, w, err := outletPipe()
 	require.NoError(t, err)
 	defer r.Close()
 	defer w.Close()
@@ -29,8 +28,29 @@ func TestOutletDrainsAPipeThatStaysOpen(t *testing.T) {
 	require.Equal(t, "last words", <-got)
 }
 
+func TestOutletEndsWithItsWriter(t *testing.T) {
+	r, w, err := outletPipe()
+	require.NoError(t, err)
+	defer r.Close()
+	io.WriteString(w, "last words")
+	w.Close()
+	all, err := io.ReadAll(&outlet{f: r})
+	require.NoError(t, err)
+	require.Equal(t, "last words", string(all))
+}
+
+func TestPipeWithoutAReaderIsBroken(t *testing.T) {
+	p, err := newPipes()
+	require.NoError(t, err)
+	defer p.closeOurs()
+	p.closeChild()
+	_, err = p.stdin.Write([]byte("x"))
+	require.True(t, isBroken(err), err)
+	require.False(t, isBroken(io.EOF))
+}
+
 func TestOutletIsBoundedAgainstAStrangerWhoWrites(t *testing.T) {
-	r, w, err := os.Pipe()
+	r, w, err := outletPipe()
 	require.NoError(t, err)
 	defer r.Close()
 	go func() {

@@ -2,12 +2,15 @@ package stdio_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
@@ -153,4 +156,50 @@ func (discard) Write(p []byte) (int, error) { return len(p), nil }
 type closer interface {
 	Close() error
 	CallTool(context.Context, *mcp.CallToolParams) (*mcp.CallToolResult, error)
+}
+
+func message(t *testing.T, id float64, method string, params any) *jsonrpc.Request {
+	t.Helper()
+	r := &jsonrpc.Request{Method: method}
+	var err error
+	if id > 0 {
+		r.ID, err = jsonrpc.MakeID(id)
+		require.NoError(t, err)
+	}
+	r.Params, err = json.Marshal(params)
+	require.NoError(t, err)
+	return r
+}
+
+// huge is a call that fits into no pipe.
+func huge(t *testing.T, id float64) *jsonrpc.Request {
+	t.Helper()
+	return message(t, id, "tools/call", map[string]string{"name": strings.Repeat("x", 2<<20)})
+}
+
+// handshake connects without an mcp.Client, so that the test decides what is
+// written and read.
+func handshake(t *testing.T, transport *stdio.Transport) mcp.Connection {
+	t.Helper()
+	c, err := transport.Connect(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	require.NoError(t, c.Write(t.Context(), message(t, 1, "initialize", struct{}{})))
+	_, err = c.Read(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, c.Write(t.Context(), message(t, 0, "notifications/initialized", struct{}{})))
+	return c
+}
+
+// poll asks until ok agrees.
+func poll(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	timeout := time.After(10 * time.Second)
+	for !ok() {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-timeout:
+			t.Fatal(what)
+		}
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,19 +13,6 @@ import (
 	"github.com/stdioguard/stdioguard/stdio"
 	"github.com/stdioguard/stdioguard/testdata/servers"
 )
-
-// poll asks until ok agrees.
-func poll(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	timeout := time.After(10 * time.Second)
-	for !ok() {
-		select {
-		case <-time.After(time.Millisecond):
-		case <-timeout:
-			t.Fatal(what)
-		}
-	}
-}
 
 func awaitStopped(t *testing.T, pid int) {
 	t.Helper()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -88,7 +87,7 @@ func (c *conn) writeError(ctx context.Context, begin time.Time, ch *child, err e
 	if c.isStopping() && c.blamed() == nil {
 		return c.newError(ErrClosed)
 	}
-	if errors.Is(err, syscall.EPIPE) {
+	if isBroken(err) {
 		ch.deaf.Do(func() { time.AfterFunc(settleBound, func() { c.stdinEnded(ch) }) })
 	}
 	select {

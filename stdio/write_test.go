@@ -4,7 +4,6 @@ package stdio_test
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"os"
 	"strings"
@@ -19,39 +18,6 @@ import (
 	"github.com/stdioguard/stdioguard/stdio"
 	"github.com/stdioguard/stdioguard/testdata/servers"
 )
-
-func message(t *testing.T, id float64, method string, params any) *jsonrpc.Request {
-	t.Helper()
-	r := &jsonrpc.Request{Method: method}
-	var err error
-	if id > 0 {
-		r.ID, err = jsonrpc.MakeID(id)
-		require.NoError(t, err)
-	}
-	r.Params, err = json.Marshal(params)
-	require.NoError(t, err)
-	return r
-}
-
-// huge is a call that fits into no pipe.
-func huge(t *testing.T, id float64) *jsonrpc.Request {
-	t.Helper()
-	return message(t, id, "tools/call", map[string]string{"name": strings.Repeat("x", 2<<20)})
-}
-
-// handshake connects without an mcp.Client, so that the test decides what is
-// written and read.
-func handshake(t *testing.T, transport *stdio.Transport) mcp.Connection {
-	t.Helper()
-	c, err := transport.Connect(t.Context())
-	require.NoError(t, err)
-	t.Cleanup(func() { c.Close() })
-	require.NoError(t, c.Write(t.Context(), message(t, 1, "initialize", struct{}{})))
-	_, err = c.Read(t.Context())
-	require.NoError(t, err)
-	require.NoError(t, c.Write(t.Context(), message(t, 0, "notifications/initialized", struct{}{})))
-	return c
-}
 
 // A message given up on while the server does not read leaves the stream whole:
 // when the server reads on, it gets messages and no pieces.

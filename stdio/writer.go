@@ -99,7 +99,7 @@ func (w *writer) write(ctx context.Context, frame []byte) error {
 	return errPartial
 }
 
-// writeAside is for pipes without deadlines (Windows): the write cannot be
+// writeAside is for pipes without deadlines (see pipes): the write cannot be
 // interrupted, only left alone.
 func (w *writer) writeAside(ctx context.Context, frame []byte) error {
 	result := make(chan error, 1)
