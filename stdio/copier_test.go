@@ -76,6 +76,9 @@ func TestCopierGoesOnAfterAGap(t *testing.T) {
 			close(g.open)
 		}
 		c.put(line)
+		if i == 0 {
+			<-g.entered // the rest is held, and is too much
+		}
 	}
 	c.close()
 	awaitClosed(t, c.done)
