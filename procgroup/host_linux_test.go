@@ -7,6 +7,7 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -149,6 +150,7 @@ func raise(sig syscall.Signal) {
 }
 
 func concurrentMapWrite() {
+	runtime.GOMAXPROCS(8) // one thread would never be interrupted in the middle of a write
 	m := make(map[int]int)
 	for range 8 {
 		go func() {
