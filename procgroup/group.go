@@ -222,7 +222,10 @@ func (g *Group) sweep() error {
 		if alive, err = g.tree.alive(); check.gone(alive, err) {
 			return nil
 		}
-		if time.Now().After(deadline) {
+		// Where nobody was seen it goes on: what is unsettled is so for a moment, and
+		// one more look tells, however long a look may take on a busy machine.
+		unseen := len(alive) == 0 && (err == nil || errors.Is(err, errUnsettled))
+		if time.Now().After(deadline) && !unseen {
 			return &SurvivorsError{Processes: describe(alive), Err: errors.Join(err, killErr)}
 		}
 		wait = check.step()

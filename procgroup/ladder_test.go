@@ -25,6 +25,7 @@ type fakeTree struct {
 	on      map[string]func(*fakeTree) // what a signal does
 	listErr error
 	lostErr error
+	look    time.Duration // how long one takes
 }
 
 func newFake(members int, on map[string]func(*fakeTree)) (*Group, *fakeTree) {
@@ -46,6 +47,7 @@ func (f *fakeTree) pid() int                     { return 1 << 30 }
 func (f *fakeTree) lost() error                  { return f.lostErr }
 func (f *fakeTree) release()                     { f.log = append(f.log, "release") }
 func (f *fakeTree) alive() ([]proctable.Process, error) {
+	time.Sleep(f.look) // of the fake clock
 	return f.members, f.listErr
 }
 
@@ -158,6 +160,17 @@ func TestSurvivorsAreListed(t *testing.T) {
 		require.Equal(t, err, g.Stop(t.Context()), "the same for everybody who asks")
 		require.InDelta(t, killBound, time.Since(f.begin), float64(100*time.Millisecond))
 		require.ErrorContains(t, err, "pid 1073741825")
+	})
+}
+
+// On a machine on which one look takes longer than a tree may live on, two of them prove
+// that it is gone all the same.
+func TestLooksThatTakeLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, f := newFake(2, map[string]func(*fakeTree){os.Kill.String(): allGo})
+		f.look = killBound + time.Second
+		go g.own(context.Background())
+		require.NoError(t, g.Kill())
 	})
 }
 
