@@ -55,6 +55,9 @@ func TestDirIsThatOfTheNewRoot(t *testing.T) {
 func TestServerOfAnotherUser(t *testing.T) {
 	needsRoot(t)
 	const nobody = 54321
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(self, 0o755)) // he runs it, whatever the umask was
 	each(t, func(t *testing.T, c procgroup.Config) {
 		cmd := exec.Command("sh", "-c", "id -u; id -g; sleep 60 & setsid sleep 60 & wait")
 		cmd.Dir = "/"
