@@ -3,6 +3,7 @@ package guardian
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,7 +23,8 @@ func TestJanitorReadsAsTheTableDoes(t *testing.T) {
 	require.NoError(t, err)
 	for _, p := range all {
 		kernel, start := statOf(p.PID)
-		kthread := p.PID == 2 && proctable.Argv(2)[0] == "[kthreadd]"
+		// In a namespace of PIDs number 2 is anybody, who may have ended by now.
+		kthread := p.PID == 2 && slices.Equal(proctable.Argv(2), []string{"[kthreadd]"})
 		if now, err := proctable.Lookup(p.PID); err == nil && now.Alive() && now.ID() == p.ID() {
 			require.Equal(t, p.Start, start, "pid %d", p.PID)
 			require.False(t, kthread && !kernel, "pid %d", p.PID)
@@ -36,11 +38,7 @@ func TestJanitorReadsAsTheTableDoes(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	defer cmd.Wait()
 	defer stdin.Close()
-	environ, shown := environOf(cmd.Process.Pid)
-	for shown && environ == "" { // Start returns before execve is done
-		pause(1)
-		environ, shown = environOf(cmd.Process.Pid)
-	}
+	environ, shown := environAfterExec(cmd.Process.Pid)
 	require.True(t, shown)
 	require.True(t, j.carries(environ))
 	require.False(t, (&janitor{token: "min"}).carries(environ))
@@ -53,6 +51,16 @@ func TestJanitorReadsAsTheTableDoes(t *testing.T) {
 	require.False(t, shown)
 	_, start := statOf(cmd.Process.Pid)
 	require.Zero(t, start, "nobody")
+}
+
+// environAfterExec waits for the end of execve: Start returns before that.
+func environAfterExec(pid int) (environ string, shown bool) {
+	environ, shown = environOf(pid)
+	for shown && environ == "" {
+		pause(1)
+		environ, shown = environOf(pid)
+	}
+	return environ, shown
 }
 
 // A zombie is nobody, and a number that has changed hands is not ours.
@@ -76,6 +84,7 @@ func TestJanitorEndsOnlyWhatCarriesTheToken(t *testing.T) {
 	for len(j.order) == 0 {                                                      // inside execve at first
 		require.True(t, j.end(carrier.Process.Pid))
 	}
+	environAfterExec(stranger.Process.Pid)
 	require.False(t, j.end(spared.Process.Pid))
 	require.False(t, j.end(stranger.Process.Pid))
 	err := carrier.Wait()
