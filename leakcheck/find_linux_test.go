@@ -46,6 +46,23 @@ func end(t *testing.T, pid int) {
 	}
 }
 
+// startInFull starts a command and returns when its execve is done: in the middle of it a
+// process has neither environment nor arguments.
+func startInFull(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	for {
+		p, err := proctable.Lookup(cmd.Process.Pid)
+		if err != nil {
+			return err
+		}
+		if _, shown, err := proctable.Environment(p); shown != proctable.Unsure {
+			return err
+		}
+	}
+}
+
 // What was found has children by the time that it is killed: looking once is not
 // enough. This one makes some two hundred, one in a millisecond; each ends by itself.
 func TestKillIsRepeatedUntilQuiet(t *testing.T) {
@@ -120,8 +137,8 @@ func TestSessionAndGroupInANamespace(t *testing.T) {
 			if os.Getuid() != 0 {
 				flags = "-Urpf"
 			}
-			if out, err := exec.Command("unshare", flags, "--mount-proc", "true").CombinedOutput(); err != nil {
-				t.Skipf("SKIPPED: no pid namespace to be had: %v: %s", err, out)
+			if out, err := exec.Command("unshare", flags, "--mount-proc", "bash", "-c", "true").CombinedOutput(); err != nil {
+				t.Skipf("SKIPPED: no pid namespace to be had, or no bash: %v: %s", err, out)
 			}
 			out, err := exec.Command("unshare", flags, "--mount-proc", "bash", "-c", script,
 				executable(t), "-test.run=^TestSessionAndGroupThatWereStartedHere$", "-test.v").CombinedOutput()
@@ -153,7 +170,7 @@ func TestChecksOfASubtestAndOfItsParent(t *testing.T) {
 		if t != nil {
 			leakcheck.Mark(t, cmd)
 		}
-		if err := cmd.Start(); err != nil {
+		if err := startInFull(cmd); err != nil {
 			panic(err)
 		}
 		return cmd
