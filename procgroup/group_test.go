@@ -113,20 +113,19 @@ func TestStatusStolenByAnotherWait(t *testing.T) {
 	require.NoError(t, err)
 	cmd := exec.Command("sh", "-c", "sleep 60 & read line")
 	cmd.Stdin = r
-	g, err := procgroup.Config{NoGuardian: true}.Start(t.Context(), cmd)
+	gate := make(chan struct{}, 1)
+	g, err := procgroup.Gated(procgroup.Config{NoGuardian: true}, gate).Start(t.Context(), cmd)
 	require.NoError(t, err)
 	r.Close()
+	gate <- struct{}{} // for this look, and until the theft for no other
 	members, err := g.Members()
 	require.NoError(t, err)
 	require.NotEmpty(t, members)
 
-	stolen := make(chan error, 1)
-	go func() {
-		_, err := syscall.Wait4(cmd.Process.Pid, nil, 0, nil)
-		stolen <- err
-	}()
 	w.Close()
-	require.NoError(t, <-stolen)
+	_, err = syscall.Wait4(cmd.Process.Pid, nil, 0, nil)
+	close(gate)
+	require.NoError(t, err)
 	require.ErrorIs(t, g.Wait(), procgroup.ErrStatusUnknown)
 	require.NoError(t, g.Stop(t.Context()))
 	for _, m := range members {
@@ -136,8 +135,10 @@ func TestStatusStolenByAnotherWait(t *testing.T) {
 }
 
 func TestOutputIsComplete(t *testing.T) {
-	const size = 60_000 // fits into a pipe: it is all there when the leader has ended
-	script := "head -c 60000 /dev/zero; exec sh -c 'sleep 60 & exit 0'"
+	// It fits into a pipe, also into one of a user who has many: that is of one page. So it
+	// is all there when the leader has ended.
+	const size = 4000
+	script := "head -c 4000 /dev/zero; exec sh -c 'sleep 60 & exit 0'"
 
 	cmd := exec.Command("sh", "-c", script)
 	pipe, err := cmd.StdoutPipe()
