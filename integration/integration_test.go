@@ -111,7 +111,7 @@ func TestServers(t *testing.T) {
 					leakcheck.VerifyNone(t)
 					ctx, cancel := context.WithTimeout(t.Context(), patience)
 					defer cancel()
-					transport := &stdio.Transport{Command: c.command(t), TerminateDuration: 500 * time.Millisecond}
+					transport := &stdio.Transport{Command: c.command(t)}
 					client := mcp.NewClient(&mcp.Implementation{Name: "integration", Version: "1"}, nil)
 					session, err := stdio.Connect(ctx, client, transport, nil)
 					require.NoError(t, err)

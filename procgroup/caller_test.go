@@ -62,7 +62,7 @@ func TestCallersPartsCannotHoldUpTheEnd(t *testing.T) {
 		select {
 		case err := <-ended:
 			return err
-		case <-time.After(20 * time.Second):
+		case <-time.After(40 * time.Second):
 			return errors.New("held up")
 		}
 	}
@@ -95,7 +95,7 @@ func TestCallersPartsCannotHoldUpAFailedStart(t *testing.T) {
 		select {
 		case err := <-failed:
 			require.ErrorIs(t, err, os.ErrNotExist)
-		case <-time.After(20 * time.Second):
+		case <-time.After(40 * time.Second):
 			t.Fatal("held up")
 		}
 		require.Nil(t, cmd.Process)
@@ -120,7 +120,7 @@ func TestOwnCancelIsCalledAfterTheKill(t *testing.T) {
 		select {
 		case ok := <-gone:
 			require.True(t, ok, "the server lived on until Cancel returned")
-		case <-time.After(20 * time.Second):
+		case <-time.After(40 * time.Second):
 			t.Fatal("Cancel was not called")
 		}
 		require.ErrorContains(t, g.Wait(), "killed")

@@ -95,7 +95,7 @@ func TestConnectThatFails(t *testing.T) {
 func TestErrorOfAServerThatExits(t *testing.T) {
 	transport, _ := zoo(t, servers.Command("brittle"), atEOF)
 	_, err := stdio.Connect(t.Context(), newClient(), transport, nil)
-	require.Regexp(t, `^stdio: zoo: handshake: exit status 3; stderr: "fatal: API_KEY is not set" \(pid \d+, after \d+m?s\)$`, err.Error())
+	require.Regexp(t, `^stdio: zoo: handshake: exit status 3; stderr: "fatal: API_KEY is not set" \(pid \d+, after [\d.]+m?s\)$`, err.Error())
 	var typed *stdio.Error
 	require.ErrorAs(t, err, &typed)
 	require.Equal(t, 3, typed.Exit.ExitCode())

@@ -36,7 +36,7 @@ func TestAWriteThatIsGivenUpSaysWhy(t *testing.T) {
 	err := received(t, "Write", written)
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorIs(t, err, stdio.ErrStdinStalled)
-	require.Regexp(t, `^stdio: zoo: running: server has not read its stdin for \d+m?s: context canceled \(pid`, err.Error())
+	require.Regexp(t, `^stdio: zoo: running: server has not read its stdin for [\d.]+m?s: context canceled \(pid`, err.Error())
 	require.NoError(t, transport.Err(), "it goes on")
 	require.NoError(t, c.Close())
 	w.Gone(t)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
@@ -81,7 +82,8 @@ func TestCheckOfFaultyServers(t *testing.T) {
 		"launcher":  {0, `processes    \S+ \(\d+\), \S+ \(\d+\)`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, out, _ := stdioguard(t, zoo(t, []string{"-grace", "100ms"}, name)...)
+			grace := map[string]string{"stubborn": "100ms", "deaf": "3s", "launcher": "3s"}[name] // these use it in full
+			code, out, _ := stdioguard(t, zoo(t, []string{"-grace", cmp.Or(grace, "1m")}, name)...)
 			require.Equal(t, c.code, code, out)
 			require.Regexp(t, c.says, out)
 			require.Contains(t, out, "left behind  nothing")
