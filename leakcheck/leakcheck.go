@@ -110,7 +110,8 @@ type TestingM interface {
 // this test binary caused is still there. What was found is reported and then
 // killed, so that one leak does not fail the next ten tests or keep `go test` from
 // ending. The check returns at once when nothing is there and waits for up to 2 s
-// otherwise, on a machine that is too busy to look often for up to 10: see [Within]. All functions of the package may be called at once.
+// otherwise, on a machine that is too busy to look often for up to 10: see [Within].
+// All functions of the package may be called at once.
 //
 // A process that is meant to be there, such as a fixture of TestMain, is found, and
 // killed, as well: name it with [IgnoreCurrent] or [IgnorePID].

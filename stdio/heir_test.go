@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stdioguard/stdioguard/procgroup"
 	"github.com/stdioguard/stdioguard/stdio"
 	"github.com/stdioguard/stdioguard/testdata/servers"
-	"github.com/stretchr/testify/require"
 )
 
 // A process that the server leaves behind, in its own session and with nothing in

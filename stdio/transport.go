@@ -115,11 +115,12 @@ type Transport struct {
 	Name string
 
 	// Stderr, if not nil, gets the server's stderr in pieces as they come, beside
-	// Command.Stderr if that is set too. Its Write is called from one goroutine. While it blocks, up to 1 MiB
-	// is held for it; what comes beyond that is left out, with a line that says so:
-	// the server is never held up. A Write that is still blocked 2 s after the end
-	// of the server is left behind. After an error it is not called again; a panic in
-	// it fails this server. The last 64 KiB are kept for errors in any case.
+	// Command.Stderr if that is set too. Its Write is called from one goroutine.
+	// While it blocks, up to 1 MiB is held for it; what comes beyond that is left
+	// out, with a line that says so: the server is never held up. A Write that is
+	// still blocked 2 s after the end of the server is left behind. After an error
+	// it is not called again; a panic in it fails this server. The last 64 KiB are
+	// kept for errors in any case.
 	Stderr io.Writer
 
 	// Noise says what becomes of a server that prints on stdout what is no message.
@@ -137,9 +138,9 @@ type Transport struct {
 	// logged at info level, what the caller should know at warn level, a tree that
 	// could not be proven gone at error level. No event holds arguments,
 	// environment, messages or what the server prints on stderr; the first line of
-	// noise is logged at debug level. Its handler
-	// is called from one goroutine; while it blocks, 64 events are held and
-	// more are left out. A panic in it fails this server.
+	// noise is logged at debug level. Its handler is called from one goroutine;
+	// while it blocks, 64 events are held and more are left out. A panic in it fails
+	// this server.
 	Logger *slog.Logger
 
 	// Group says how the process tree is started and held. Group.Grace is not
